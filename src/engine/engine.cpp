@@ -83,6 +83,8 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
+      thread_may_spin_(options.progress_place.is_set_aside() ? options.progress_place.has_own_core
+                                                             : options.may_spin),
       on_demand_(
           options.on_demand &&
           std::ranges::any_of(sources_, [](auto* s) { return s->abilities().knows_demand; })),
@@ -92,7 +94,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
                                  .offers_all = options.offers_all}),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
-      progress_cores_(std::move(options.progress_cores)),
+      progress_place_(std::move(options.progress_place)),
       parking_(std::move(parking)) {
     offload_policy_.set_engine(traits(kind()));
     executor_.set_exclusion(*this);
@@ -892,9 +894,9 @@ bool Engine::ensure_thread(bool polls) {
 
 // In the progress thread.
 void Engine::go_to_progress_cores() {
-    if (progress_cores_.empty() || bind_to(progress_cores_)) return;
+    if (progress_place_.cores.empty() || bind_to(progress_place_.cores)) return;
     std::fprintf(stderr, "weft: the progress thread cannot run on cores %s: %s\n",
-                 cores_text(progress_cores_).c_str(), std::strerror(errno));
+                 cores_text(progress_place_.cores).c_str(), std::strerror(errno));
 }
 
 void Engine::thread_main() {
@@ -929,7 +931,7 @@ void Engine::thread_main() {
                 pieces = executor_.pieces_moved();
                 piece_ns = now_ns();
             }
-            if (demanded && (moved || (may_spin_ && now_ns() - piece_ns < thread_spin_ns))) {
+            if (demanded && (moved || (thread_may_spin_ && now_ns() - piece_ns < thread_spin_ns))) {
                 yield_to_contenders();
                 continue;
             }
@@ -959,7 +961,7 @@ void Engine::thread_poll_main() {
         notify_waiters();
         if (yield_to_contenders()) continue;
         unlock();
-        if (!may_spin_) parking_->yield();
+        if (!thread_may_spin_) parking_->yield();
         lock();
     }
     unlock();

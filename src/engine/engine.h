@@ -27,6 +27,7 @@
 #include "engine/lock.h"
 #include "engine/offload_policy.h"
 #include "engine/parking.h"
+#include "engine/progress_place.h"
 #include "engine/user_threads.h"
 #include "run/executor.h"
 
@@ -44,7 +45,7 @@ class Engine : private Exclusion {
         // If all transports know demands, the progress thread is woken only when a rank waits for
         // what it does: it shares its core with a rank that computes.
         bool on_demand = false;
-        std::vector<int> progress_cores{};  // set aside for the progress thread; empty: none are
+        ProgressPlace progress_place{};
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
         // Some rank of the job has: auto then wants no dedicated connections.
         bool has_several_interfaces = false;
@@ -61,8 +62,7 @@ class Engine : private Exclusion {
     // Not 0: the errno with which an eventfd was refused. The engine must not be used.
     int error() const { return parking_->error(); }
 
-    // To which the progress thread is bound; empty: to none.
-    const std::vector<int>& progress_cores() const { return progress_cores_; }
+    const ProgressPlace& progress_place() const { return progress_place_; }
 
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);
@@ -226,7 +226,8 @@ class Engine : private Exclusion {
     Executor& executor_;
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
-    bool may_spin_;
+    const bool may_spin_;         // waits
+    const bool thread_may_spin_;  // the progress thread
     // Waits demand, and the thread works on demand unless a group of several nodes has something pending.
     const bool on_demand_;
     bool armed_on_demand_ = false;
@@ -281,7 +282,7 @@ class Engine : private Exclusion {
     int arrivals_thread_ = 0;  // gets this signal for what arrives; 0: none does
     int arrivals_signal_ = 0;
     std::vector<OutsideListener*> listeners_;
-    const std::vector<int> progress_cores_;
+    const ProgressPlace progress_place_;
     const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};
 };

@@ -1,8 +1,10 @@
 // With nothing pending nothing happens: no system call in 5 seconds, over connections that are up.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/cores.h"
 #include "support/process.h"
@@ -78,6 +80,24 @@ TEST(ProgressThread, RunsOnTheCoreThatIsSetAside) {
             " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR
             "/tests/conformance/quiet_program");
     EXPECT_EQ(done.status, 0) << done.out << done.err;
+}
+
+// A core of the ranks is no core set aside, whoever names it.
+TEST(ProgressThread, WorksOnDemandOnACoreThatRanksUse) {
+    const std::vector<int> cores = own_cores();
+    const std::string rank = std::to_string(cores.front()), other = std::to_string(cores.back());
+    const auto statistics = [&](const std::string& set_aside) {
+        return run("WEFT_STATS=1 WEFT_TRANSPORT=shm WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" +
+                   set_aside + " taskset -c " + rank +
+                   " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR "/weft info")
+            .err;
+    };
+    const std::string shared = statistics(rank);
+    EXPECT_TRUE(contains(shared, "engine thread (on demand)")) << shared;
+    const std::vector<int> siblings = siblings_of(cores.front());
+    if (std::ranges::count(siblings, cores.back())) GTEST_SKIP() << "there is only one core";
+    const std::string apart = statistics(other);
+    EXPECT_TRUE(contains(apart, "engine thread (eager)")) << apart;
 }
 
 }  // namespace

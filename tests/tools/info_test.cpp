@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/cores.h"
 #include "support/process.h"
 
 namespace weft::test {
@@ -230,6 +231,50 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
             EXPECT_LE(own.kib, most.kib) << line;
         }
     }
+}
+
+// The lines of two ranks, each bound to `core`.
+Lines ranks_on(int core, const std::string& settings) {
+    const Finished ranked =
+        run(settings + " WEFT_TRANSPORT=shm taskset -c " + std::to_string(core) + " " + weft +
+            "run -n 2 --bind none " + weft + "info");
+    EXPECT_EQ(ranked.status, 0) << ranked.err;
+    Lines lines;
+    for (const std::string& line : sorted_lines(ranked.out)) {
+        if (line.starts_with("rank ")) lines.push_back(line);
+    }
+    EXPECT_EQ(lines.size(), 2u) << ranked.out;
+    return lines;
+}
+
+TEST(Info, SaysWhereEachRankAndItsThreadRun) {
+    const std::vector<int> cores = own_cores();
+    const std::string first = std::to_string(cores.front());
+    const std::string last = std::to_string(cores.back());
+    const auto expect = [&](const std::string& settings, const std::string& thread) {
+        for (const std::string& line : ranks_on(cores.front(), settings))
+            EXPECT_TRUE(contains(line, "; on cores " + first + "; engine " + thread)) << line;
+    };
+    expect("WEFT_ENGINE=thread", "thread, its thread on the same cores");
+    expect("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + first,
+           "thread, its thread on cores " + first + ", of which ranks may use " + first);
+    const Lines manual = ranks_on(cores.front(), "WEFT_ENGINE=manual");
+    EXPECT_TRUE(manual[0].ends_with("; engine manual")) << manual[0];
+    const std::vector<int> siblings = siblings_of(cores.front());
+    if (std::ranges::count(siblings, cores.back())) GTEST_SKIP() << "there is only one core";
+    expect("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + last,
+           "thread, its thread on cores " + last + ", set aside");
+}
+
+// The warning of a job of two ranks.
+TEST(Info, SaysOnceThatProgressThreadsShareTheirCores) {
+    const std::string core = std::to_string(own_cores().front());
+    const Finished shared = run("WEFT_PROGRESS_CPUS=" + core + " " + job);
+    EXPECT_EQ(shared.status, 0);
+    EXPECT_EQ(shared.err, "weft: WEFT_PROGRESS_CPUS=" + core +
+                              " of rank 0: its progress thread shares cores " + core +
+                              " with ranks that may compute there, or on their hyperthreads; "
+                              "expected cores on which no rank computes\n");
 }
 
 TEST(Info, BoundsWhatLargeJobsHold) {

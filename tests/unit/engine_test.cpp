@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "engine/wake.h"
 #include "schedule/builder.h"
 
@@ -305,6 +307,61 @@ TEST(Engine, AStartYieldsToAPeersThreadThatWorksOnDemandWhereRanksOutnumberCores
         EXPECT_EQ(yields.by_starts, should ? 2 : 0);
         EXPECT_EQ(yields.by_others, 0);
     }
+}
+
+// A large message: its next piece comes when the progress thread is about to sleep.
+class PiecesTransport final : public FakeTransport {
+  public:
+    std::atomic<int> pieces_left{200};
+    std::atomic<int> polls_in_vain{0};  // of the thread, before it would sleep; at most
+
+    Abilities abilities() const override { return {.can_sleep = true}; }
+    std::size_t poll(std::span<Completion>) override {
+        if (std::this_thread::get_id() == program_) return 0;
+        ++since_moved_;
+        if (std::exchange(comes_, false)) {
+            ++moved_;
+            since_moved_ = 0;
+        }
+        return 0;
+    }
+    bool arm(Sleeper sleeper) override {
+        if (sleeper != Sleeper::thread || std::this_thread::get_id() == program_) return true;
+        if (moved_ > 0) polls_in_vain = std::max(polls_in_vain.load(), since_moved_);
+        if (pieces_left == 0) return true;
+        --pieces_left;
+        comes_ = true;
+        return false;
+    }
+    bool has_work() const override { return pieces_left > 0; }
+    std::uint64_t pieces_moved() const override { return moved_; }
+
+  private:
+    const std::thread::id program_ = std::this_thread::get_id();
+    bool comes_ = false;
+    std::uint64_t moved_ = 0;
+    int since_moved_ = 0;
+};
+
+int polls_in_vain(bool may_spin, ProgressPlace place) {
+    PiecesTransport transport;
+    Executor executor(0, {&transport}, {nullptr});
+    Engine engine(executor,
+                  {.kind = EngineKind::thread, .may_spin = may_spin, .progress_place = place});
+    { Engine::Hold starts_the_thread(engine); }
+    const std::int64_t end_ns = now_ns() + 20 * second_ns;
+    while (transport.pieces_left > 0 && now_ns() < end_ns) std::this_thread::yield();
+    EXPECT_EQ(transport.pieces_left, 0);
+    return transport.polls_in_vain;
+}
+
+TEST(Engine, TheThreadSpinsWithinALargeMessageWhereThatTakesNoTimeFromOthers) {
+    const std::vector<int> cores = own_cores();
+    EXPECT_EQ(polls_in_vain(false, {}), 1);
+    EXPECT_GT(polls_in_vain(true, {}), 1);
+    EXPECT_GT(polls_in_vain(false, {.cores = cores, .has_own_core = true}), 1);
+    EXPECT_EQ(polls_in_vain(true, {.cores = cores}), 1) << "several threads are on a few cores";
+    EXPECT_EQ(polls_in_vain(false, {.cores = cores, .shared = cores}), 1);
 }
 
 // Shows what was demanded last.

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "base/cores.h"
-#include "process/join/card.h"
+#include "process/join/progress_places.h"
 
 namespace weft {
 namespace {
@@ -69,25 +69,85 @@ TEST(Cores, AreEnoughIfEveryoneCanHaveSomeAlone) {
 }
 
 TEST(ProgressThreads, RunOnTheCoresThatAreNamed) {
-    const std::vector<RankCard> cards = {card_of("m", {0, 1}, {Kind::these, {1}}),
-                                         card_of("m", {0, 1})};
-    EXPECT_EQ(progress_cores_of(cards[0], cards), (Cores{base + 1}));
-    EXPECT_EQ(progress_cores_of(cards[1], cards), Cores{});
+    const std::vector<RankCard> cards = {card_of("m", {0}, {Kind::these, {2}}), card_of("m", {1})};
+    const std::vector<ProgressPlace> places = progress_places(cards, 0);
+    EXPECT_EQ(places[0].cores, (Cores{base + 2}));
+    EXPECT_TRUE(places[0].is_set_aside());
+    EXPECT_EQ(places[1].cores, Cores{});
+    EXPECT_FALSE(places[1].is_set_aside());
+    EXPECT_EQ(why_not_set_aside(cards, 0, places), "");
+}
+
+TEST(ProgressThreads, ShareNamedCoresOnWhichRanksCompute) {
+    const std::vector<RankCard> cards = {
+        card_of("m", {0}), card_of("m", {1}, {Kind::these, {1, 2}}),
+        card_of("m", {0, 1}, {Kind::these, {0}}), card_of("other", {2})};
+    const std::vector<ProgressPlace> places = progress_places(cards, 0);
+    EXPECT_EQ(places[1].cores, (Cores{base + 1, base + 2})) << "the thread still goes there";
+    EXPECT_EQ(places[1].shared, (Cores{base + 1}));
+    EXPECT_EQ(places[2].shared, (Cores{base}));
+    for (const ProgressPlace& place : places) EXPECT_FALSE(place.is_set_aside());
+    EXPECT_EQ(
+        why_not_set_aside(cards, 0, places),
+        "WEFT_PROGRESS_CPUS=900001-900002 of rank 1: its progress thread shares cores 900001 "
+        "with ranks that may compute there, or on their hyperthreads; expected cores on which "
+        "no rank computes");
+    EXPECT_EQ(why_not_set_aside(cards, 3, progress_places(cards, 3)), "") << "another machine";
 }
 
 TEST(ProgressThreads, RunOnCoresOfTheirMachineOnWhichNoRankComputes) {
     const ProgressCores spare = {Kind::spare, {0, 1, 2, 3}};
     const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {2}, spare),
                                          card_of("other", {0, 1, 2, 3}, spare)};
-    EXPECT_EQ(progress_cores_of(cards[0], cards), (Cores{base + 1, base + 3}));
-    EXPECT_EQ(progress_cores_of(cards[1], cards), (Cores{base + 1, base + 3}));
-    EXPECT_EQ(progress_cores_of(cards[2], cards), Cores{});
+    const std::vector<ProgressPlace> places = progress_places(cards, 0);
+    EXPECT_EQ(places[0].cores, (Cores{base + 1, base + 3}));
+    EXPECT_EQ(places[1].cores, (Cores{base + 1, base + 3}));
+    EXPECT_EQ(why_not_set_aside(cards, 0, places), "");
+    const std::vector<ProgressPlace> of_other = progress_places(cards, 2);
+    EXPECT_EQ(of_other[2].cores, Cores{});
+    EXPECT_TRUE(
+        why_not_set_aside(cards, 2, of_other).starts_with("WEFT_PROGRESS_CPUS=spare: none"));
+}
+
+// Cores 2n and 2n+1 are hyperthreads of one.
+Cores pairs(int core) { return {core & ~1, core | 1}; }
+
+TEST(ProgressThreads, StayOffTheHyperthreadsOfRanks) {
+    const ProgressCores spare = {Kind::spare, {0, 1, 2, 3, 4, 5}};
+    const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {3}, spare),
+                                         card_of("m", {0}, {Kind::these, {1, 5}}),
+                                         card_of("m", {0}, {Kind::these, {5}})};
+    const std::vector<ProgressPlace> places = progress_places(cards, 0, pairs);
+    EXPECT_EQ(places[0].cores, (Cores{base + 4, base + 5}));
+    EXPECT_EQ(places[1].cores, (Cores{base + 4, base + 5}));
+    EXPECT_EQ(places[2].shared, (Cores{base + 1}));
+    EXPECT_FALSE(places[2].is_set_aside());
+    EXPECT_TRUE(places[3].is_set_aside());
+}
+
+TEST(ProgressThreads, HaveCoresOfTheirOwnIfThereAreEnough) {
+    const auto own = [](std::vector<Cores> wishes) {
+        std::vector<RankCard> cards;
+        for (const Cores& cores : wishes) cards.push_back(card_of("m", {0}, {Kind::these, cores}));
+        std::vector<bool> owns;
+        for (const ProgressPlace& place : progress_places(cards, 0))
+            owns.push_back(place.has_own_core);
+        return owns;
+    };
+    EXPECT_EQ(own({{1}, {2}}), (std::vector{true, true}));
+    EXPECT_EQ(own({{1}, {1}}), (std::vector{false, false}));
+    EXPECT_EQ(own({{1, 2}, {1, 2}}), (std::vector{true, true}));
+    EXPECT_EQ(own({{1, 2}, {1, 2}, {1, 2}, {3}}), (std::vector{false, false, false, true}));
+    EXPECT_EQ(own({{0}}), (std::vector{false})) << "a rank computes there";
 }
 
 TEST(ProgressThreads, HaveNoSpareCoresWhereARanksCoresAreUnknown) {
     const ProgressCores spare = {Kind::spare, {0, 1}};
-    const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {})};
-    EXPECT_EQ(progress_cores_of(cards[0], cards), Cores{});
+    const std::vector<RankCard> cards = {card_of("m", {0}, spare), card_of("m", {}),
+                                         card_of("m", {0}, {Kind::these, {1}})};
+    const std::vector<ProgressPlace> places = progress_places(cards, 0);
+    EXPECT_EQ(places[0].cores, Cores{});
+    EXPECT_EQ(places[2].shared, (Cores{base + 1}));
 }
 
 class Wished : public testing::Test {

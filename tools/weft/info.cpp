@@ -137,6 +137,14 @@ std::string usage_text(const Usage& usage) {
            std::to_string(usage.descriptors) + " descriptors, " + bytes_text(usage.bytes);
 }
 
+// Where the progress thread runs.
+std::string place_text(const ProgressPlace& place) {
+    if (place.cores.empty()) return "on the same cores";
+    std::string text = "on cores " + cores_text(place.cores);
+    if (place.is_set_aside()) return text + ", set aside";
+    return text + ", of which ranks may use " + cores_text(place.shared);
+}
+
 void must(weft_status status) {
     if (status == WEFT_OK) return;
     std::fprintf(stderr, "weft info: %s\n", weft_last_detail());
@@ -206,9 +214,11 @@ void print_job() {
         text += "; cached schedules: " + std::to_string(cached.schedules) + ", " +
                 bytes_text(static_cast<std::size_t>(cached.memory_bytes)) + " of at most " +
                 bytes_text(static_cast<std::size_t>(ScheduleCache::memory_bytes_max));
-        text += std::string("; engine ") + traits(process.engine().kind()).name;
-        if (const auto& cores = process.engine().progress_cores(); !cores.empty())
-            text += ", its thread on cores " + cores_text(cores);
+        text += "; on cores " + cores_text(own_cores());
+        const EngineTraits& engine = traits(process.engine().kind());
+        text += std::string("; engine ") + engine.name;
+        if (engine.has_thread())
+            text += ", its thread " + place_text(process.engine().progress_place());
         if (const std::string offloaded = offload_account(process); !offloaded.empty())
             text += ": " + offloaded;
     }

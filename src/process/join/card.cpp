@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
-#include <set>
 #include <sstream>
 
 #include "base/cores.h"
@@ -113,25 +111,6 @@ std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards) {
     const auto has_first = [&](const RankCard& card) { return card.engine == first; };
     if (!std::ranges::all_of(cards, has_first)) return std::nullopt;
     return first;
-}
-
-std::vector<int> progress_cores_of(const RankCard& card, const std::vector<RankCard>& cards) {
-    using Kind = ProgressCores::Kind;
-    if (card.progress.kind != Kind::spare) return card.progress.cores;
-    std::set<int> computing;
-    for (const RankCard& other : cards) {
-        if (other.machine != card.machine) continue;
-        if (other.cores.empty()) return {};  // unknown: it may compute anywhere
-        for (const int core : other.cores) {
-            if (computing.contains(core)) continue;
-            for (const int sibling : siblings_of(core)) computing.insert(sibling);
-            computing.insert(core);
-        }
-    }
-    std::vector<int> spare;
-    std::ranges::copy_if(card.progress.cores, std::back_inserter(spare),
-                         [&](int core) { return !computing.contains(core); });
-    return spare;
 }
 
 Status check_agreement(const std::vector<RankCard>& cards) {

@@ -43,10 +43,6 @@ std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 // With which all ranks join; none: they differ.
 std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards);
 
-// The cores to which a rank's progress thread is bound; empty: none, it runs where its rank does. Spare are those that
-// no rank of the machine may compute on, and whose hyperthreads none may either. All ranks of a machine find the same.
-std::vector<int> progress_cores_of(const RankCard& card, const std::vector<RankCard>& cards);
-
 // Refuses a rank that cannot join, or whose version or settings differ from rank 0's; names the
 // rank and the setting.
 Status check_agreement(const std::vector<RankCard>& cards);

@@ -15,6 +15,7 @@
 #include "base/setting.h"
 #include "process/join/card.h"
 #include "process/join/kernel_engine.h"
+#include "process/join/progress_places.h"
 #include "process/join/transports.h"
 #include "startup/oob.h"
 #include "startup/startup.h"
@@ -43,12 +44,14 @@ EngineKind usable(EngineKind wanted) {
 
 // The ranks on a machine and its cores. Emulated nodes share the cores of one machine.
 struct Crowd {
-    Crowd(const std::vector<RankCard>& cards, Rank own) {
+    Crowd(const std::vector<RankCard>& cards, Rank own,
+          const std::vector<ProgressPlace>& progress_places) {
         const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
-        for (const RankCard& card : cards) {
+        for (std::size_t r = 0; r < cards.size(); ++r) {
+            const RankCard& card = cards[r];
             if (card.machine != machine) continue;
             masks.push_back(card.cores);
-            has_cores_for_threads &= !progress_cores_of(card, cards).empty();
+            has_cores_for_threads &= progress_places[r].is_set_aside();
         }
     }
 
@@ -219,7 +222,8 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.settings.selector.set_engine(agreed_engine(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
-    const Crowd crowd(cards, parts.rank);
+    const std::vector<ProgressPlace> places = progress_places(cards, parts.rank);
+    const Crowd crowd(cards, parts.rank, places);
     parts.engine.may_spin = crowd.has_core_for_each_rank();
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
@@ -236,16 +240,10 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.world_dedicated = agreed_streams(dedicated);
     for (DedicatedShare& share : dedicated) share.streams_left -= parts.world_dedicated;
     if (oob != nullptr) parts.job_dedicated = agreed_streams(dedicated);
-    const RankCard& own = cards[static_cast<std::size_t>(parts.rank)];
-    parts.engine.progress_cores = progress_cores_of(own, cards);
-    if (parts.rank == 0 && own.progress.kind == ProgressCores::Kind::spare &&
-        parts.engine.progress_cores.empty()) {
-        std::fprintf(
-            stderr,
-            "weft: WEFT_PROGRESS_CPUS=spare: none of the cores %s is spare, because ranks may "
-            "compute on all of them, or on their hyperthreads; bind ranks to cores\n",
-            cores_text(own.progress.cores).c_str());
-    }
+    parts.engine.progress_place = places[static_cast<std::size_t>(parts.rank)];
+    if (const std::string why = why_not_set_aside(cards, parts.rank, places);
+        parts.rank == 0 && !why.empty())
+        std::fprintf(stderr, "weft: %s\n", why.c_str());
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
