@@ -21,12 +21,8 @@ constexpr std::size_t look_bytes = 24 * 1024;
 constexpr std::size_t registers_bytes_min = 4 * 1024;
 // A handler of the program's should be over by then.
 constexpr std::int64_t retry_ns = 50'000;
-
-std::int64_t monotonic_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * second_ns + t.tv_nsec;
-}
+// A look gives up after a thousand rounds that have moved something, which take longer.
+constexpr std::int64_t long_look_ns = 100'000;
 
 sigset_t only_signal() {
     sigset_t set;
@@ -135,15 +131,23 @@ bool Preemptor::interrupts_region(const ucontext_t& interrupted) const {
     return std::memcmp(&interrupted.uc_sigmask, region_mask_, mask_bytes) == 0;
 }
 
-bool Preemptor::is_slice_over() const {
-    return slice_end_ns_ != 0 && monotonic_ns() >= slice_end_ns_;
+bool Preemptor::is_slice_over() const { return slice_end_ns_ != 0 && now_ns() >= slice_end_ns_; }
+
+std::int64_t Preemptor::now_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * second_ns + t.tv_nsec;
 }
 
 void Preemptor::retry() { set_timer(retry_ns); }
 
+void Preemptor::retry_after_long_look(std::int64_t begin_ns) {
+    if (slice_end_ns_ == 0 && now_ns() - begin_ns > long_look_ns) retry();
+}
+
 void Preemptor::begin_slice(std::int64_t slice_ns) {
     if (slice_ns == 0) return;
-    slice_end_ns_ = monotonic_ns() + slice_ns;
+    slice_end_ns_ = now_ns() + slice_ns;
     set_timer(slice_ns);
 }
 

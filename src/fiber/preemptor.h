@@ -44,6 +44,10 @@ class Preemptor {
     bool interrupts_region(const ucontext_t& interrupted) const;
     // The signal comes again soon.
     void retry();
+    // The handler has looked since then. A look that takes long may have left something for which no signal comes: the
+    // next one is made soon, if no slice ends.
+    void retry_after_long_look(std::int64_t begin_ns);
+    static std::int64_t now_ns();
     bool is_slice_over() const;
     // Another fiber has the thread now.
     void pause() { set_timer(0); }

@@ -310,7 +310,9 @@ void Scheduler::preempt(ucontext_t& interrupted) {
     fiber.is_preemptible = false;
     ++counts_.interruptions;
     const bool is_slice_over = preemptor_.is_slice_over();
+    const std::int64_t look_ns = Preemptor::now_ns();
     weft_scheduler_look();
+    preemptor_.retry_after_long_look(look_ns);
     FiberRecord* next = arrived_.pop();
     if (!next && is_slice_over) next = ready_.pop();
     if (next) {

@@ -112,6 +112,14 @@ TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
 TEST(FibersOfARank, KeepTheirStateWhenTheyArePreempted) { expect_fine("preempted", 1); }
 TEST(FibersOfARank, LeaveTheProgramsHandlersAlone) { expect_fine("handlers", 1); }
 TEST(FibersOfARank, CannotBePreemptedByWhatComesInSharedMemory) { expect_fine("no_arrivals", 2); }
+TEST(FibersOfARank, ArePreemptedUntilAllIsDoneThatHasArrived) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+#if defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "nothing is preempted";
+#endif
+    expect_success(surroundings("tcp").command(
+        {2, "tests/conformance/fibers_long_work_program", "WEFT_ENGINE=fiber"}));
+}
 TEST(FibersOfARank, MaySleepAsTenThousand) {
     if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
 #if defined(__SANITIZE_THREAD__)
