@@ -33,6 +33,12 @@ int ranks = 0;
         if (!(condition)) fail(__LINE__, #condition); \
     } while (0)
 
+}  // namespace
+
+#include "conformance/in_fibers.h"
+
+namespace {
+
 template <class F>
 weft::Error error_of(F&& call) {
     try {
@@ -915,7 +921,7 @@ int main(int argc, char** argv) {
         const weft::Environment environment;
         rank = Communicator::world().rank();
         ranks = Communicator::world().size();
-        run_case(argv[2]);
+        run_here_or_beside_fibers([&] { run_case(argv[2]); });
     } catch (int who) {
         EXPECT(who == rank);  // the one that leaves
     }

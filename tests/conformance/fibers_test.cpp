@@ -33,11 +33,12 @@ class Fibers : public testing::TestWithParam<Driven> {
         return !runs_all() && (engine() != "fiber" || where().has_one_engine);
     }
     // A program that has nothing to do with fibers, in eight of them.
-    static void expect_inside(const std::string& other_program,
-                              std::initializer_list<int> numbers) {
+    static void expect_inside(const std::string& other_program, std::initializer_list<int> numbers,
+                              const std::string& settings = "") {
         for (const int ranks : where().some_of(numbers)) {
-            expect_success(where().command({ranks, "tests/conformance/" + other_program,
-                                            "WEFT_TEST_IN_FIBERS=1 " + settings_of(engine())}));
+            expect_success(
+                where().command({ranks, "tests/conformance/" + other_program,
+                                 settings + "WEFT_TEST_IN_FIBERS=1 " + settings_of(engine())}));
         }
     }
     static const Surroundings& where() { return std::get<0>(GetParam()); }
@@ -67,6 +68,25 @@ TEST_P(Fibers, RunTheProgramsOfSchedules) {
         if (!runs_all() && name != "calls" && name != "lifetimes") continue;
         expect_inside("schedule_program " + engine() + " " + name, {2, 3, 4});
     }
+}
+TEST_P(Fibers, RunTheProgramsOfWaiting) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    for (const std::string name : {"sockets", "demanded", "confined", "thousand"}) {
+        if (runs_all() || name != "thousand") expect_inside("waiting_program " + name, {2});
+    }
+}
+TEST_P(Fibers, RunTheProgramsOfTheCppInterface) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    for (const std::string name :
+         {"collectives", "communicators", "rooted", "neighbors", "combined", "pipeline"}) {
+        if (!runs_all() && name != "collectives" && name != "communicators") continue;
+        expect_inside("cpp_program " + engine() + " " + name, {2, 3, 4});
+    }
+}
+TEST_P(Fibers, RunTheProgramsOfReductions) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    expect_inside("opaque_program +allreduce=ring reduce=binomial scan=linear", {3});
+    expect_inside("reproducible_program", {3}, "WEFT_REPRODUCIBLE=1 ");
 }
 TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
 TEST_P(Fibers, ShareACommunicator) { expect("shared"); }

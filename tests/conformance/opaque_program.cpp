@@ -27,6 +27,12 @@ const char* setting = "";
         if (!(condition)) fail(__LINE__, #condition); \
     } while (0)
 
+}  // namespace
+
+#include "conformance/in_fibers.h"
+
+namespace {
+
 // Matrices of two rows; their product is associative, but does not commute. Words wrap around.
 struct Full {
     std::uint64_t a, b, c, d;
@@ -198,18 +204,16 @@ void refused() {
 }
 
 // What only moves data takes such types, too.
-void moved() {
+void moved(weft_comm comm) {
     using Element = Triangular<std::uint8_t>;
     constexpr std::size_t count = 1001;
     std::vector<Element> data = values<Element>(world_rank, count);
-    EXPECT(weft_bcast(data.data(), count, type_of<Element>, ranks - 1, weft_comm_world()) ==
-           WEFT_OK);
+    EXPECT(weft_bcast(data.data(), count, type_of<Element>, ranks - 1, comm) == WEFT_OK);
     const std::vector<Element> sent = values<Element>(ranks - 1, count);
     EXPECT(std::memcmp(data.data(), sent.data(), count * sizeof(Element)) == 0);
     const std::vector<Element> mine = values<Element>(world_rank, count);
     std::vector<Element> all(count * static_cast<std::size_t>(ranks));
-    EXPECT(weft_allgather(mine.data(), all.data(), count, type_of<Element>, weft_comm_world()) ==
-           WEFT_OK);
+    EXPECT(weft_allgather(mine.data(), all.data(), count, type_of<Element>, comm) == WEFT_OK);
     for (int r = 0; r < ranks; ++r) {
         const std::vector<Element> its = values<Element>(r, count);
         EXPECT(std::memcmp(all.data() + static_cast<std::size_t>(r) * count, its.data(),
@@ -223,21 +227,22 @@ int main(int argc, char** argv) {
     EXPECT(weft_init() == WEFT_OK);
     EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
     EXPECT(weft_comm_size(weft_comm_world(), &ranks) == WEFT_OK);
-    refused();
-    moved();
-    for (int i = 1; i < argc; ++i) {
-        setting = argv[i];
-        const bool commutes = *setting == '+';
-        if (commutes) ++setting;
-        const std::string text = setting;
-        const std::string collective = text.substr(0, text.find('='));
-        weft_comm comm = WEFT_COMM_NULL;
-        EXPECT(weft_comm_dup_with(weft_comm_world(), setting, &comm) == WEFT_OK);
-        run_all<Triangular<std::uint8_t>>(comm, collective, commutes);
-        run_all<Triangular<std::uint64_t>>(comm, collective, commutes);
-        run_all<Full>(comm, collective, commutes);
-        EXPECT(weft_comm_free(&comm) == WEFT_OK);
-    }
+    run_here_or_in_fibers([&](weft_comm parent) {
+        refused();
+        moved(parent);
+        for (int i = 1; i < argc; ++i) {
+            const bool commutes = *argv[i] == '+';
+            const char* const own = setting = argv[i] + (commutes ? 1 : 0);
+            const std::string text = own;
+            const std::string collective = text.substr(0, text.find('='));
+            weft_comm comm = WEFT_COMM_NULL;
+            EXPECT(weft_comm_dup_with(parent, own, &comm) == WEFT_OK);
+            run_all<Triangular<std::uint8_t>>(comm, collective, commutes);
+            run_all<Triangular<std::uint64_t>>(comm, collective, commutes);
+            run_all<Full>(comm, collective, commutes);
+            EXPECT(weft_comm_free(&comm) == WEFT_OK);
+        }
+    });
     EXPECT(weft_finalize() == WEFT_OK);
     return 0;
 }
