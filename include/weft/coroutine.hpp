@@ -86,7 +86,7 @@ class Loop {
     Loop& operator=(const Loop&) = delete;
 
     // For an event loop: when this is readable, and at deadline(), call poll(). Throws
-    // WEFT_REFUSED_UNSUPPORTED with the engine `manual`.
+    // WEFT_REFUSED_UNSUPPORTED with the engines `manual` and `fiber`.
     int descriptor() const { return queue_.descriptor(); }
 
     // The earliest deadline of an await, if there is one.

@@ -358,7 +358,7 @@ class CompletionQueue {
 
     weft_completion_queue handle() const noexcept { return handle_; }
 
-    // Readable while there are completions. Throws WEFT_REFUSED_UNSUPPORTED with the engine `manual`.
+    // Readable while there are completions. Throws WEFT_REFUSED_UNSUPPORTED with the engines `manual` and `fiber`.
     int descriptor() const {
         int descriptor = -1;
         check(weft_completion_fd(handle_, &descriptor));

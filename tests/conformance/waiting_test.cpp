@@ -117,8 +117,8 @@ class Queues : public EveryThreadJob {
     }
 };
 INSTANTIATE_TEST_SUITE_P(Jobs, Queues,
-                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
-                                                       EngineKind::thread_poll,
+                         EveryThreadJob::with_engines({EngineKind::manual, EngineKind::fiber,
+                                                       EngineKind::thread, EngineKind::thread_poll,
                                                        EngineKind::kernel}),
                          EveryThreadJob::name);
 
@@ -525,11 +525,11 @@ TEST_P(Queues, HaveADescriptorOnlyWhereAThreadMakesItReadable) {
     ASSERT_EQ(queue.notify(request, 3), WEFT_OK);
     open(queue);  // after the mark
     if (!has_thread()) {
-        EXPECT_STREQ(
-            last_detail(),
-            "engine manual advances operations only inside Weft's calls, and nothing would "
-            "make the descriptor readable; expected another engine, or "
-            "weft_completion_wait_until");
+        EXPECT_EQ(std::string("engine ") + traits(std::get<1>(GetParam())).name +
+                      " advances operations only inside Weft's calls, and nothing would "
+                      "make the descriptor readable; expected another engine, or "
+                      "weft_completion_wait_until",
+                  last_detail());
     }
     const int descriptor = queue.descriptor();
     open(queue);
