@@ -1,6 +1,7 @@
 // Coroutines that await requests, on real ranks. The argument: which part. Ends with status 1 and a
 // sentence when something does not hold.
 #include <poll.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <weft/coroutine.hpp>
 
@@ -78,6 +79,33 @@ Task<> await_requests(const Communicator& world) {
 }
 
 void requests() { weft::run(await_requests(Communicator::world())); }
+
+Task<> await_barrier(const Communicator& world) { co_await world.ibarrier(); }
+
+struct Spent {
+    double cpu_s;  // of all threads
+    long sleeps;
+};
+Spent spent() {
+    rusage used{};
+    EXPECT(getrusage(RUSAGE_SELF, &used) == 0);
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+    };
+    return {seconds(used.ru_utime) + seconds(used.ru_stime), used.ru_nvcsw};
+}
+
+// No busy loop waits for rank 1.
+void sleeps() {
+    const Communicator world = Communicator::world();
+    weft::run(await_barrier(world));
+    if (world_rank == 1) usleep(500'000);
+    const Spent before = spent();
+    weft::run(await_barrier(world));
+    const Spent after = spent();
+    EXPECT(after.cpu_s - before.cpu_s < 0.1);
+    EXPECT(after.sleeps - before.sleeps < 500);
+}
 
 // The same without coroutines.
 void queue() {
@@ -441,6 +469,7 @@ int main(int, char** arguments) try {
     world_rank = Communicator::world().rank();
     world_size = Communicator::world().size();
     if (part == "requests") requests();
+    if (part == "sleeps") sleeps();
     if (part == "queue") queue();
     if (part == "tasks") tasks();
     if (part == "deadlines") deadlines();

@@ -570,6 +570,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, CoroutineRanks, Everywhere::all(), Everywhere::na
 
 TEST_P(CoroutineRanks, AwaitRequests) { expect("requests"); }
 TEST_P(CoroutineRanks, MayUseTheQueueItself) { expect("queue"); }
+TEST_P(CoroutineRanks, SleepWhileNothingComes) { expect("sleeps"); }
 TEST_P(CoroutineRanks, AwaitTasksSideBySide) { expect("tasks"); }
 TEST_P(CoroutineRanks, GiveUpAtADeadline) { expect("deadlines"); }
 TEST_P(CoroutineRanks, GetExceptions) { expect("exceptions"); }
