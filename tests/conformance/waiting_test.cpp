@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "process/completion/queue_calls.h"
@@ -557,6 +560,19 @@ TEST_P(WaitingRanks, SleepForAThousandRequests) { expect("thousand", 3); }
 TEST_P(WaitingRanks, DemandWhatARequestLacks) { expect("demanded"); }
 TEST_P(WaitingRanks, AreWokenForFunctionsThatTheyAloneMayCall) { expect("confined"); }
 TEST_P(WaitingRanks, KeepTheContractOfQueues) { expect("edges"); }
+
+TEST(WaitingExamples, RunOnTwoRanks) {
+    std::vector<std::string> examples = {"event_loop_c", "coroutines_cpp"};
+    const bool has_asio = std::filesystem::exists(WEFT_BUILD_DIR "/examples/example_asio_cpp");
+    if (has_asio) examples.emplace_back("asio_cpp");
+    for (const std::string& example : examples) {
+        for (const char* engine : {"auto", "thread"}) {
+            expect_success(surroundings("shm").command(
+                {2, "examples/example_" + example, settings_of(engine)}));
+        }
+    }
+    if (!has_asio) GTEST_SKIP() << "this build has no Boost.Asio";
+}
 
 // --- coroutines_program.cpp ---------------------------------------------------------------------------
 
