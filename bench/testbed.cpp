@@ -1,7 +1,32 @@
 // A testbed in words.
 #include "bench/testbed.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <utility>
+
+#include "base/cores.h"
+
 namespace weft::bench {
+
+std::vector<int> Testbed::cores_of_ranks() const {
+    if (cores.empty()) return bind == "core" ? own_cores() : std::vector<int>();
+    std::vector<int> list;
+    for (std::size_t at = 0; at < cores.size();) {
+        list.push_back(std::atoi(cores.c_str() + at));
+        at = std::min(cores.find(',', at), cores.size() - 1) + 1;
+    }
+    return list;
+}
+
+bool Testbed::gives_each_rank_a_core() const {
+    const std::vector<int> list = cores_of_ranks();
+    std::set<int> taken;
+    for (int rank = 0; rank < ranks && !list.empty(); ++rank)
+        taken.insert(list[static_cast<std::size_t>(rank) % list.size()]);
+    return std::cmp_equal(taken.size(), ranks);
+}
 
 std::vector<std::string> cluster_arguments(const Testbed& testbed) {
     if (testbed.nodes == 0) return {};

@@ -16,7 +16,10 @@ struct Testbed {
     int gso_bytes = 0;       // as `weft run --gso`; 0: the system's default
     std::string cores = "";  // as `weft run --cores`; "": all
 
-    bool gives_each_rank_a_core() const { return bind == "core" || !cores.empty(); }
+    // By rank, starting over at the end; empty: ranks are not bound to one core each.
+    std::vector<int> cores_of_ranks() const;
+    // ... which no other is bound to. For the launcher: a rank may only know its own core.
+    bool gives_each_rank_a_core() const;
 };
 
 // As options of `weft bench`.

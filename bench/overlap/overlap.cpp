@@ -192,13 +192,15 @@ int bench_overlap(const OverlapOptions& options) {
         std::fprintf(stderr, "weft bench overlap: %s\n", last_detail());
         return 2;
     }
-    if (options.attainable &&
+    // (A rank is bound already, and knows no other's core.)
+    if (options.attainable && !is_rank() &&
         (options.testbed.ranks != 2 || !options.testbed.gives_each_rank_a_core())) {
-        std::fprintf(
-            stderr,
-            "weft bench overlap: --attainable with --ranks %d --bind %s; expected 2 ranks, "
-            "each bound to a core\n",
-            options.testbed.ranks, options.testbed.bind.c_str());
+        const bool has_cores = !options.testbed.cores.empty();
+        std::fprintf(stderr,
+                     "weft bench overlap: --attainable with --ranks %d %s %s; expected 2 ranks, "
+                     "each bound to a core of its own\n",
+                     options.testbed.ranks, has_cores ? "--cores" : "--bind",
+                     has_cores ? options.testbed.cores.c_str() : options.testbed.bind.c_str());
         return 2;
     }
     if (options.attainable && options.against.is_wanted()) {

@@ -257,14 +257,7 @@ int run_program_of_each(const Against& against, const Testbed& testbed, const st
 }
 
 std::vector<int> cores_of_ranks(const Testbed& testbed) {
-    if (testbed.nodes > 0 || !testbed.gives_each_rank_a_core()) return {};
-    if (testbed.cores.empty()) return own_cores();
-    std::vector<int> cores;
-    for (std::size_t at = 0; at < testbed.cores.size();) {
-        cores.push_back(std::atoi(testbed.cores.c_str() + at));
-        at = std::min(testbed.cores.find(',', at), testbed.cores.size() - 1) + 1;
-    }
-    return cores;
+    return testbed.nodes > 0 ? std::vector<int>() : testbed.cores_of_ranks();
 }
 
 void bind_rank(const Testbed& testbed) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/cores.h"
 #include "support/process.h"
 
 namespace weft::test {
@@ -233,10 +234,14 @@ TEST(BenchOverlap, ComparesPairsWithWhatIsAttainable) {
 }
 
 TEST(BenchOverlap, RefusesAttainableWhereItMeansNothing) {
-    for (const char* options : {"--ranks 3", "--ranks 1", "--bind none"}) {
+    const std::string core = std::to_string(own_cores().front());
+    const std::string both_on_one = "--cores " + core + "," + core;
+    for (const std::string& options :
+         {std::string("--ranks 3"), std::string("--ranks 1"), std::string("--bind none"),
+          "--cores " + core, both_on_one}) {
         const Finished job = run(bench + "overlap --attainable " + options);
         EXPECT_EQ(job.status, 2) << options;
-        EXPECT_TRUE(contains(job.err, "expected 2 ranks, each bound to a core"));
+        EXPECT_TRUE(contains(job.err, "expected 2 ranks, each bound to a core of its own"));
         EXPECT_EQ(job.out, "");
     }
 }
