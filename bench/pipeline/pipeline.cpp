@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
+
 #include "bench/circumstances.h"
 #include "bench/fibers.h"
 #include "bench/join.h"
@@ -61,7 +63,24 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
                          const Rival* rival, auto make) {
         chosen.push_back({name, engine, in, rival, &products.wanted, make});
     };
-    if (const Rival* const mpi = Rival::of_this_job()) {
+    const Rival* const mpi = Rival::of_this_job();
+    // The first that is preempted does another computation than those before it: pipelining by hand comes again.
+    const auto add_preempted = [&](const std::string& name, weft_engine engine, const Job& in,
+                                   auto make) {
+        const std::string by_hand =
+            std::string(mpi ? mpi->name() + std::string(" ") : "") + "by hand:own";
+        const bool has_own = std::ranges::any_of(
+            chosen, [&](const PipelineContestant& one) { return one.name == by_hand; });
+        if (std::string(products.own.name()) != products.wanted.name() && !has_own) {
+            add(by_hand, WEFT_ENGINE_MANUAL, job, mpi, [=](Case& c) {
+                return mpi ? bcast_by_hand(c, segment, *mpi) : bcast_by_hand(c, segment);
+            });
+            chosen.back().product = &products.own;
+        }
+        add(name, engine, in, nullptr, make);
+        chosen.back().product = &products.own;
+    };
+    if (mpi) {
         const std::string name = mpi->name();
         add(name + " by hand", WEFT_ENGINE_MANUAL, job, mpi,
             [=](Case& c) { return bcast_by_hand(c, segment, *mpi); });
@@ -83,10 +102,13 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
         const std::optional<Contestant> one = contestant(job, engine);
         if (!one) continue;
         of_library.push_back(*one);
-        add(plan.names[i], engine.value, one->job, nullptr, [way](Case& c) {
+        const auto make = [way](Case& c) {
             return way.is_one ? bcast_in_fiber(c, way.preempts) : bcast_of_weft(c);
-        });
-        if (way.preempts != Preempts::nothing) chosen.back().product = &products.own;
+        };
+        if (way.preempts != Preempts::nothing)
+            add_preempted(plan.names[i], engine.value, one->job, make);
+        else
+            add(plan.names[i], engine.value, one->job, nullptr, make);
     }
     return chosen;
 }
@@ -116,7 +138,7 @@ int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
         const std::vector<PipelineCell> of_size =
             measure_pipelines(job, plan.sizes[i], all, effort);
         for (const PipelineCell& cell : of_size) {
-            json.write(json_row(cell, of_size.front(), options, origin));
+            json.write(json_row(cell, by_hand_of(of_size, cell), options, origin));
             cells.push_back(cell);
         }
     }

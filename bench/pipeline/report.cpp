@@ -27,13 +27,13 @@ double spread_percent(const PipelineCell& cell) {
     return 100 * (quantile(times, 0.75) - quantile(times, 0.25)) / median(times);
 }
 
-// The first one of its size.
-const PipelineCell& by_hand_of(std::span<const PipelineCell> cells, const PipelineCell& cell) {
-    return *std::find_if(cells.begin(), cells.end(),
-                         [&](const PipelineCell& one) { return one.bytes == cell.bytes; });
-}
-
 }  // namespace
+
+const PipelineCell& by_hand_of(std::span<const PipelineCell> cells, const PipelineCell& cell) {
+    return *std::find_if(cells.begin(), cells.end(), [&](const PipelineCell& one) {
+        return one.bytes == cell.bytes && one.computation == cell.computation;
+    });
+}
 
 void print_legend(std::FILE* file, const PipelineOptions& options, const std::string& transports,
                   std::span<const PipelineCell> cells) {
@@ -55,10 +55,11 @@ void print_legend(std::FILE* file, const PipelineOptions& options, const std::st
         std::fprintf(file, "(%s: a plain dgemm of the bench's own.)\n", others.c_str());
     std::fprintf(
         file,
-        "time: from the first start to the last end (median); ratio: to %s in the same repetition "
-        "(median, with\nits 95 %% interval); outside: share of all ranks' CPU time that is not "
-        "the computations' (median);\nspread: between the quartiles of the times, of their "
-        "median.\n\n",
+        "time: from the first start to the last end (median); ratio: to %s with the same\n"
+        "computation in the same repetition (median, with its 95 %% interval); outside: share of "
+        "all ranks' CPU time\nthat is not the computations' (median); spread: between the "
+        "quartiles "
+        "of the times, of their median.\n\n",
         rival ? "pipelining by hand over that MPI" : "pipelining by hand over Weft");
 }
 
@@ -106,20 +107,28 @@ std::string conclusion(std::span<const PipelineCell> cells) {
     for (const PipelineCell& cell : cells) bytes = std::max(bytes, cell.bytes);
     std::string text;
     const PipelineCell* by_hand = nullptr;
+    const auto time_text = [](const PipelineCell& cell) {
+        return fixed(median(cell.samples(&PipelineTurn::time_us)), 0) + " us";
+    };
     for (const PipelineCell& cell : cells) {
         if (cell.bytes != bytes) continue;
         if (!by_hand) {
             by_hand = &cell;
             continue;
         }
-        text += (text.empty() ? "" : "; ") + cell.name + " takes " +
-                fixed(ratio_of(cell, *by_hand).middle, 2) + " of that time and " +
-                fixed(percent_outside(cell), 1) + " %";
+        const PipelineCell& reference = by_hand_of(cells, cell);
+        text += (text.empty() ? "" : "; ") + cell.name + " takes ";
+        if (&reference == &cell) {
+            text += time_text(cell);
+        } else {
+            text += fixed(ratio_of(cell, reference).middle, 2) +
+                    (&reference == by_hand ? " of that time" : " of the time of " + reference.name);
+        }
+        text += " and " + fixed(percent_outside(cell), 1) + " %";
     }
     return "A broadcast of " + size_text(bytes) + " bytes " + by_hand->name + " takes " +
-           fixed(median(by_hand->samples(&PipelineTurn::time_us)), 0) + " us, and " +
-           fixed(percent_outside(*by_hand), 1) + " % of the CPU time besides the computations" +
-           (text.empty() ? "." : "; " + text + ".");
+           time_text(*by_hand) + ", and " + fixed(percent_outside(*by_hand), 1) +
+           " % of the CPU time besides the computations" + (text.empty() ? "." : "; " + text + ".");
 }
 
 }  // namespace weft::bench

@@ -11,7 +11,9 @@
 
 namespace weft::bench {
 
-// The first contestant of each size is what the others are compared with.
+// What this cell is compared with: the first of its size that does the same computation.
+const PipelineCell& by_hand_of(std::span<const PipelineCell> cells, const PipelineCell& cell);
+
 void print_legend(std::FILE* file, const PipelineOptions& options, const std::string& transports,
                   std::span<const PipelineCell> cells);
 void print_table(std::FILE* file, std::span<const PipelineCell> cells);

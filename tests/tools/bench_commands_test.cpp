@@ -351,14 +351,18 @@ output = open(sys.argv[2]).read()
 table = [line.split() for line in output.splitlines() if line.startswith(("100 ", "200000 "))]
 rows = [json.loads(line) for line in open(sys.argv[1])]
 assert len(table) == len(rows) == 2 * int(sys.argv[3]), output
-by_hand = None
+own = "a plain dgemm of the bench's own"
+wanted = sys.argv[4] if len(sys.argv) > 4 else own
+by_hands = {}
 for row, cells in zip(rows, table):
     assert row["bench"] == "pipeline" and row["repetitions"] == 6 and row["matrix"] == 8
-    assert row["computation"] == "a plain dgemm of the bench's own"
-    if row["way"] == "by hand":
+    assert row["computation"] == (own if row["way"] in ("by hand:own", "fiber:timer") else wanted)
+    same = (row["bytes"], row["computation"])
+    if row["way"].startswith("by hand"):
         del cells[1]
-        by_hand = row
-    assert cells[0] == str(row["bytes"]) == str(by_hand["bytes"])
+        by_hands[same] = row
+    by_hand = by_hands[same]
+    assert cells[0] == str(row["bytes"])
     times = row["samples"]["time_us"]
     assert len(times) == 6 and all(time > 0 for time in times)
     assert all(count >= 1 for count in row["samples"]["computations"])
@@ -400,6 +404,27 @@ TEST(BenchPipeline, PrintsARowForEachWay) {
                                   std::to_string(3 + (has_fibers ? 1 : 0) + (preempts ? 1 : 0)));
         EXPECT_EQ(read.status, 0) << read.err << job.out;
     }
+}
+
+TEST(BenchPipeline, ComparesWhatIsPreemptedWithTheSameComputation) {
+    const Folder folder;
+    if (run("echo 'void cblas_dgemm(void) {}' | cc -shared -fPIC -x c - -o " +
+            (folder / "libopenblas.so.0"))
+            .status != 0)
+        GTEST_SKIP() << "there is no compiler cc";
+    const Finished job = run("LD_LIBRARY_PATH=" + (folder / "") + " " + bench +
+                             "pipeline --sizes 100,200000 --segment 16K --compute auto --matrix 8 "
+                             "--repetitions 6 --engine manual,fiber:timer --json " +
+                             (folder / "rows"));
+    ASSERT_EQ(job.status, 0) << job.err;
+    if (contains(job.out, "Left out: fiber:timer: ")) GTEST_SKIP() << "nothing is preempted here";
+    EXPECT_TRUE(contains(job.out, "(by hand:own, fiber:timer: a plain dgemm of the bench's own.)"));
+    EXPECT_TRUE(contains(job.out, " of the time of by hand:own and "));
+    std::ofstream(folder / "reader.py") << pipeline_reader;
+    std::ofstream(folder / "output") << job.out;
+    const Finished read = run("python3 " + (folder / "reader.py") + " " + (folder / "rows") + " " +
+                              (folder / "output") + " 4 'dgemm of OpenBLAS'");
+    EXPECT_EQ(read.status, 0) << read.err << job.out;
 }
 
 TEST(BenchPipeline, RefusesWhatItDoesNotKnow) {
