@@ -255,6 +255,14 @@ TEST_P(PreloadedFaulty, AStartThatLacksMemoryIsAnErrorAndCanBeRepeated) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
 }
 
+TEST_P(PreloadedFaulty, AConstructorThatLacksMemoryIsAnError) {
+    if (sanitizer_slowdown > 1) GTEST_SKIP() << "the sanitizer's own malloc does not fail";
+    const Finished done = with_fault("constructor_lacks_memory", "memory");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
+}
+
 TEST_P(PreloadedFaulty, ARankWithoutAttributesLeavesAllToTheMpi) {
     expect_left_alone(with_fault("reduce", "keyval"),
                       "weft: the MPI is left alone: rank 1: the MPI refused an attribute[^\n]*\n");

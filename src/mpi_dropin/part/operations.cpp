@@ -217,8 +217,8 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     return true;
 }
 
-void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made) {
-    Operation& operation = take_unused(false);
+void watch(Operation& operation, MPI_Request request, CommConstruction&& construction,
+           MPI_Comm* made) {
     operation.handle = request;
     operation.is_constructor = true;
     operation.construction.emplace(std::move(construction));

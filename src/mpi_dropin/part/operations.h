@@ -28,8 +28,9 @@ void close_operations();
 // Takes a call, or says why not: then nothing has happened, and the MPI gets the call. *error: what the call returns.
 bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
           MPI_Request* request, int* error);
-// Watches an MPI request that makes a communicator.
-void watch(MPI_Request request, CommConstruction&& construction, MPI_Comm* made);
+// Watches an MPI request that makes a communicator, by an operation of take_unused(false).
+void watch(Operation& operation, MPI_Request request, CommConstruction&& construction,
+           MPI_Comm* made);
 
 // Whether Weft's operation is over.
 bool is_complete(Operation& operation);

@@ -45,7 +45,8 @@ void combine_some(CombiningByMpi& combining, const void* in, void* inout, std::s
     // The operation expects elements with their gaps.
     const auto stride = static_cast<std::size_t>(type.extent < 0 ? -type.extent : type.extent);
     const std::size_t bytes = stride * (count + 1) + static_cast<std::size_t>(type.span);
-    const auto left = std::make_unique<std::byte[]>(2 * bytes);
+    const std::unique_ptr<std::byte[]> left(new (std::nothrow) std::byte[2 * bytes]);
+    if (!left) return keep_first(combining, MPI_ERR_NO_MEM);
     std::byte* const from =
         moved(left.get() + (type.extent < 0 ? stride * count : 0), -type.true_lb);
     std::byte* const into = moved(from, static_cast<MPI_Count>(bytes));

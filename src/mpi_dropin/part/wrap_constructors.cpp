@@ -41,9 +41,14 @@ int construct(CommConstruction& construction, Call call, Use use) {
 // Takes the communicator that `call` makes when its request has completed.
 template <typename Call>
 int construct_later(MPI_Comm comm, MPI_Comm* made, MPI_Request* request, Call call) {
+    if (!made) return call();  // the MPI reports it
+    Operation& operation = take_unused(false);
     CommConstruction construction(comm);
     *made = MPI_COMM_NULL;
-    return construct(construction, call, [&] { watch(*request, std::move(construction), made); });
+    const int error = construct(construction, call,
+                                [&] { watch(operation, *request, std::move(construction), made); });
+    if (error != MPI_SUCCESS) give_back(operation);
+    return error;
 }
 
 int Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request) {
@@ -56,15 +61,15 @@ int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Reques
 }
 
 const Wrapper wrappers[] = {
-#define CONSTRUCTOR(name, parameters, arguments_) wrapper("MPI_" #name, name),
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) wrapper("MPI_" #name, name),
+#define CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
+#define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
 #define FUNCTION(name)
 #include "mpi_dropin/functions.def"
 #undef CONSTRUCTOR
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
-    wrapper("MPI_Comm_idup", Comm_idup),
-    wrapper("MPI_Comm_idup_with_info", Comm_idup_with_info),
+    wrapper_of<Comm_idup>("MPI_Comm_idup"),
+    wrapper_of<Comm_idup_with_info>("MPI_Comm_idup_with_info"),
 };
 
 }  // namespace

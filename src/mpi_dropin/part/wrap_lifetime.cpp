@@ -1,5 +1,6 @@
 // Init and Finalize, sessions, and the functions that free what operations use.
 #include <atomic>
+#include <new>
 
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/joining.h"
@@ -18,11 +19,15 @@ int world_rank = 0, world_ranks = 1;
 // MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: the program's own delete functions
 // still find everything.
 int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
-    leave();
-    if (settings.prints_all_ranks) {
-        statistics.print_all(world_rank, world_ranks);
-    } else if (world_rank == 0 && settings.prints_statistics) {
-        statistics.print(world_rank, world_ranks);
+    try {
+        leave();
+        if (settings.prints_all_ranks) {
+            statistics.print_all(world_rank, world_ranks);
+        } else if (world_rank == 0 && settings.prints_statistics) {
+            statistics.print(world_rank, world_ranks);
+        }
+    } catch (const std::bad_alloc&) {
+        return MPI_ERR_NO_MEM;
     }
     return mpi.Comm_free_keyval(&keyval);
 }
@@ -105,15 +110,15 @@ int Type_free(MPI_Datatype* type) { return free_type(type); }
 int Op_free(MPI_Op* op) { return free_op(op); }
 
 const Wrapper wrappers[] = {
-    wrapper("MPI_Init", Init),
-    wrapper("MPI_Init_thread", Init_thread),
-    wrapper("MPI_Finalize", Finalize),
-    wrapper("MPI_Comm_disconnect", Comm_disconnect),
-    wrapper("MPI_Type_free", Type_free),
-    wrapper("MPI_Op_free", Op_free),
+    wrapper_of<Init>("MPI_Init"),
+    wrapper_of<Init_thread>("MPI_Init_thread"),
+    wrapper_of<Finalize>("MPI_Finalize"),
+    wrapper_of<Comm_disconnect>("MPI_Comm_disconnect"),
+    wrapper_of<Type_free>("MPI_Type_free"),
+    wrapper_of<Op_free>("MPI_Op_free"),
 #if WEFT_MPI_HAS_SESSIONS
-    wrapper("MPI_Session_init", Session_init),
-    wrapper("MPI_Session_finalize", Session_finalize),
+    wrapper_of<Session_init>("MPI_Session_init"),
+    wrapper_of<Session_finalize>("MPI_Session_finalize"),
 #endif
 };
 

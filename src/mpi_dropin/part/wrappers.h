@@ -26,7 +26,8 @@ Wrapper wrapper(const char* name, Function* function) {
 // Calls the error handler of MPI_COMM_SELF. Returns MPI_ERR_NO_MEM.
 int raise_no_memory();
 
-// A function that may run out of memory, before it has begun or completed anything.
+// A function that may run out of memory: no exception passes through C. Most do so before they have begun or completed
+// anything. A constructor or an Init that does so later fails, though the MPI's has not.
 template <auto function>
 struct MayLackMemory;
 template <typename... Arguments, int (*function)(Arguments...)>

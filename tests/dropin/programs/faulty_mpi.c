@@ -36,13 +36,13 @@ int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* copy, MPI_Comm_delete_a
 }
 
 /* The first time that one of these sizes is wanted, there is no memory: for the operations of a list of 1,001 requests,
-   a copy of a buffer with gaps, and what a reduction receives. */
+   a copy of a buffer with gaps, what a reduction receives, and a graph's 1,009 neighbors. */
 extern void* __libc_malloc(size_t bytes);
 void* malloc(size_t bytes) {
-    static const size_t sizes[] = {1001 * sizeof(void*), 3001, 5056};
-    static int failed[3];
+    static const size_t sizes[] = {1001 * sizeof(void*), 3001, 5056, 1009 * sizeof(int)};
+    static int failed[4];
     int i;
-    for (i = 0; i < 3; ++i) {
+    for (i = 0; i < 4; ++i) {
         if (bytes != sizes[i] || failed[i] || !fails("memory")) continue;
         failed[i] = 1;
         errno = ENOMEM;

@@ -526,6 +526,26 @@ static void lacks_memory(void) {
     if (rank == 0) printf("right\n");
 }
 
+/* One rank has no memory when its MPI has made a communicator. */
+static void constructor_lacks_memory(void) {
+    enum { few = 3, many = 1009 };
+    const int index[] = {few, few + many};
+    static int edges[few + many];
+    int i, sum = 0, one = 1, error_class = MPI_SUCCESS, code;
+    MPI_Comm comm;
+    MPI_Request request;
+    for (i = 0; i < few; ++i) edges[i] = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    code = MPI_Graph_create(MPI_COMM_WORLD, 2, index, edges, 0, &comm);
+    if (code != MPI_SUCCESS) MPI_Error_class(code, &error_class);
+    expect(error_class == (rank == 1 ? MPI_ERR_NO_MEM : MPI_SUCCESS), "the class of the error");
+    MPI_Graph_create(MPI_COMM_WORLD, 2, index, edges, 0, &comm);
+    MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(sum == 2, "the reduction on the next one");
+    if (rank == 0) printf("right\n");
+}
+
 static int errors_handled, class_handled;
 static void handle_error(MPI_Comm* comm, int* code, ...) {
     if (*comm == MPI_COMM_WORLD) ++errors_handled;
@@ -607,6 +627,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "many")) many();
     if (!strcmp(what, "lacks_memory")) lacks_memory();
     if (!strcmp(what, "start_lacks_memory")) start_lacks_memory();
+    if (!strcmp(what, "constructor_lacks_memory")) constructor_lacks_memory();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
     if (!strcmp(what, "finalizes_by_operations")) finalizes_by_operations();
