@@ -399,7 +399,7 @@ ABOVE_2_GIB(UserOperations, "huge_user_operation")
 #undef ABOVE_2_GIB
 
 TEST_P(DropIn, Errors) {
-    expect_ok(2, {"invalid_arguments", "invalid_lists", "error_handlers"});
+    expect_ok(2, {"invalid_arguments", "invalid_lists", "null_addresses", "error_handlers"});
     if (is_preloaded()) expect_ok(2, {"misused_requests"});
 }
 

@@ -48,6 +48,34 @@ static void invalid_arguments(void) {
     CALL(MPI_Comm_free(&comm));
 }
 
+/* Lists of an operation that cannot end yet and of something that is no request, with results left from other calls.
+   The operation goes on. (Open MPI crashes by itself.) */
+static void lists_without_end(void) {
+#ifndef OPEN_MPI
+    static const char zero[sizeof(MPI_Request)];
+    MPI_Request list[2];
+    int way, token = 0;
+    if (world_ranks < 2) return;
+    for (way = 0; way < 4; ++way) {
+        int flag = 1, number = 1, index = 0, code = MPI_SUCCESS;
+        if (world_rank == 1)
+            CALL(MPI_Recv(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CALL(MPI_Ibarrier(MPI_COMM_WORLD, &list[0]));
+        memcpy(&list[1], zero, sizeof zero);
+        if (world_rank == 0) {
+            doing("a barrier that cannot end, and no request, %d", way);
+            if (way == 0) code = MPI_Testany(2, list, &index, &flag, MPI_STATUS_IGNORE);
+            if (way == 1) code = MPI_Waitany(2, list, &index, MPI_STATUS_IGNORE);
+            if (way == 2) code = MPI_Testsome(2, list, &number, &index, MPI_STATUSES_IGNORE);
+            if (way == 3) code = MPI_Waitsome(2, list, &number, &index, MPI_STATUSES_IGNORE);
+            CHECK(class_of(code) == MPI_ERR_REQUEST);
+            CALL(MPI_Send(&token, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        }
+        CALL(MPI_Wait(&list[0], MPI_STATUS_IGNORE));
+    }
+#endif
+}
+
 /* Wrong lists of requests, while an operation is outstanding. */
 static void invalid_lists(void) {
     MPI_Request barrier, *lists[2];
@@ -69,6 +97,34 @@ static void invalid_lists(void) {
         CHECK(MPI_Startall(count, list) != MPI_SUCCESS);
     }
     CALL(MPI_Wait(&barrier, MPI_STATUS_IGNORE));
+    lists_without_end();
+}
+
+/* Addresses that are null give the MPI's own errors. */
+static void null_addresses(void) {
+    void* volatile null = NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int flag, index, number;
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    doing("null addresses");
+#ifdef OPEN_MPI /* the others crash by themselves */
+    CHECK(MPI_Type_free(null) != MPI_SUCCESS);
+#endif
+    CHECK(MPI_Op_free(null) != MPI_SUCCESS);
+    CHECK(MPI_Comm_idup(MPI_COMM_WORLD, null, &request) != MPI_SUCCESS);
+    CALL(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    CHECK(MPI_Test(&request, null, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Testall(1, &request, null, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Testany(1, &request, null, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Testany(1, &request, &index, null, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Waitany(1, &request, null, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Testsome(1, &request, null, &index, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Testsome(1, &request, &number, null, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Waitsome(1, &request, null, &index, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Waitsome(1, &request, &number, null, MPI_STATUSES_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_Request_get_status(request, null, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
 static int handled;
@@ -148,6 +204,7 @@ static void misused_requests(void) {
 const Section error_sections[] = {
     {"invalid_arguments", invalid_arguments, "the MPI's own classes of errors"},
     {"invalid_lists", invalid_lists, "of requests, for the completion calls"},
+    {"null_addresses", null_addresses, "the MPI's own errors"},
     {"error_handlers", error_handlers, "a program's handler is called"},
     {"misused_requests", misused_requests,
      "only with Weft: Cancel and Request_free of an active collective"},

@@ -1,5 +1,5 @@
 // Completion functions. They first settle Weft's operations that are over: then the MPI's own function sees these as
-// complete, and treats them like any request.
+// complete, and treats them like any request. Null addresses go to the MPI, which reports them.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -261,7 +261,7 @@ int Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int Test(MPI_Request* request, int* flag, MPI_Status* status) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !flag) [[likely]]
         return mpi.Test(request, flag, status);
     Operation* const operation = operation_at(request);
     if (!operation) return mpi.Test(request, flag, status);
@@ -316,7 +316,7 @@ int Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 }
 
 int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !flag) [[likely]]
         return mpi.Testall(count, requests, flag, statuses);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
@@ -381,25 +381,28 @@ int wait_for_any(Watched& watched, Test test) {
 }
 
 int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !index || !flag) [[likely]]
         return mpi.Testany(count, requests, index, flag, status);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Testany(count, requests, index, flag, status);
     watched.settle_all();
     watched.hide_all();
+    *flag = 0;  // where the MPI refuses the list
+    *index = MPI_UNDEFINED;
     const int error = mpi.Testany(count, requests, index, flag, status);
     if (!*flag || *index == MPI_UNDEFINED) return error;
     return with_failure(error, watched.retire_one(*index), status);
 }
 
 int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !index) [[likely]]
         return mpi.Waitany(count, requests, index, status);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitany(count, requests, index, status);
     int error = MPI_SUCCESS;
+    *index = MPI_UNDEFINED;  // where the MPI refuses the list
     if (!watched.has_operations_left()) {
         error = mpi.Waitany(count, requests, index, status);
     } else {
@@ -426,7 +429,7 @@ int retire_some(Watched& watched, int error, int completed, const int* indices, 
 }
 
 int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !completed || !indices) [[likely]]
         return mpi.Testsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
@@ -439,7 +442,7 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 }
 
 int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI_Status* statuses) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !completed || !indices) [[likely]]
         return mpi.Waitsome(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
@@ -461,7 +464,7 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 
 // The MPI is not told: in MPICH 5.0.2 a persistent request that it finds complete here counts as inactive.
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-    Operation* const operation = operation_of(request);
+    Operation* const operation = flag ? operation_of(request) : nullptr;
     if (operation && is_stale(*operation)) return refuse_stale();
     if (operation && operation->is_active) {
         *flag = is_complete(*operation);
@@ -476,7 +479,7 @@ int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                            MPI_Status* statuses) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !flag) [[likely]]
         return mpi.Request_get_status_all(count, requests, flag, statuses);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
@@ -495,7 +498,7 @@ int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
 
 int Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
                            MPI_Status* status) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !index || !flag) [[likely]]
         return mpi.Request_get_status_any(count, requests, index, flag, status);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();
@@ -518,7 +521,7 @@ int Request_get_status_any(int count, const MPI_Request* requests, int* index, i
 
 int Request_get_status_some(int count, const MPI_Request* requests, int* completed, int* indices,
                             MPI_Status* statuses) {
-    if (!has_operations()) [[likely]]
+    if (!has_operations() || !completed || !indices) [[likely]]
         return mpi.Request_get_status_some(count, requests, completed, indices, statuses);
     Watched watched(count, requests);
     if (watched.has_stale()) return refuse_stale();

@@ -92,6 +92,7 @@ void print_left_to_sessions(MPI_Session session) {
 }
 
 int Session_finalize(MPI_Session* session) {
+    if (!session) return mpi.Session_finalize(session);
     const bool is_last = sessions.fetch_sub(1) == 1;
     if (is_last && !has_initialized.load() && statistics.has_any())
         print_left_to_sessions(*session);
@@ -106,8 +107,9 @@ int Comm_disconnect(MPI_Comm* comm) {
     return mpi.Comm_disconnect(comm);
 }
 
-int Type_free(MPI_Datatype* type) { return free_type(type); }
-int Op_free(MPI_Op* op) { return free_op(op); }
+// Null addresses go to the MPI, which reports them.
+int Type_free(MPI_Datatype* type) { return type ? free_type(type) : mpi.Type_free(type); }
+int Op_free(MPI_Op* op) { return op ? free_op(op) : mpi.Op_free(op); }
 
 const Wrapper wrappers[] = {
     wrapper_of<Init>("MPI_Init"),
