@@ -422,6 +422,25 @@ TEST_P(Preloaded, AWaitingRankLeavesItsCoreToOthers) {
     EXPECT_LT(std::stol(lines[0][1]), 50) << done.out;
 }
 
+TEST_P(Preloaded, WaitsForAnyOfSeveralAreCounted) {
+    const Finished done = with_weft("waits_for_any");
+    ASSERT_EQ(done.status, 0) << done.err;
+    const auto lines = matches_in(done.out, "rank 1: any ([\\d.]+) some ([\\d.]+)");
+    auto tables = statistics_in(done.err);
+    ASSERT_EQ(lines.size(), 1u) << done.out;
+    ASSERT_EQ(tables.size(), 2u) << done.err;
+    for (const auto& [name, spent] : {std::pair<std::string, std::string>{"Ibarrier", lines[0][1]},
+                                      {"Iallreduce", lines[0][2]}}) {
+        const Taken& row = tables[1]["MPI_" + name];
+        const double ms = std::stod(spent);
+        EXPECT_GT(ms, 100) << name;
+        EXPECT_GT(row.wait_ms, 0.8 * ms) << name << done.err;
+        EXPECT_LT(row.wait_ms, 1.02 * ms) << name << done.err;
+        EXPECT_LT(row.hidden_percent, 20) << name << done.err;
+        EXPECT_GE(row.hidden_percent, 0) << name << done.err;
+    }
+}
+
 TEST_P(Preloaded, CallsOfSessionsAreCounted) {
     if (mpi().is_debians && mpi().is_openmpi()) GTEST_SKIP() << "its MPI 3.1 has no sessions";
     const Finished done = with_weft("sessions");

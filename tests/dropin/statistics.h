@@ -13,6 +13,8 @@ namespace weft::test {
 
 struct Taken {
     long taken = 0;
+    double wait_ms = 0;
+    int hidden_percent = -1;           // negative: nothing has completed
     std::map<std::string, long> left;  // by the reason
 };
 
@@ -31,6 +33,11 @@ inline std::vector<std::map<std::string, Taken>> statistics_in(const std::string
         if (ranks.empty()) continue;
         Taken& row = ranks.back()[line[2]];
         row.taken = std::stol(line[3]);
+        for (const Match& times :
+             matches_in(line[4], "^ *\\d+ +[\\d.]+ +([\\d.]+) +(?:(-?\\d+) %|-)")) {
+            row.wait_ms = std::stod(times[1]);
+            if (!times[2].empty()) row.hidden_percent = std::stoi(times[2]);
+        }
         for (const Match& why : matches_in(line[4], "left (\\d+): (\\w+( \\w+)*)"))
             row.left[why[2]] = std::stol(why[1]);
     }

@@ -37,9 +37,10 @@ struct Operation {
     PackedBuffer send, recv;
     std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
 
-    std::int64_t started_ns = 0;  // with statistics
-    std::int64_t waited_ns = 0;   // since the program began to wait for it
-    std::int64_t waiting_ns = 0;  // its share of the time inside waits
+    std::int64_t started_ns = 0;     // with statistics
+    std::int64_t waited_ns = 0;      // since the program began to wait for it
+    std::int64_t waiting_ns = 0;     // its share of the time inside waits
+    std::int64_t wait_began_ns = 0;  // of a wait for any of several that goes on; 0: there is none
 
     std::optional<CommConstruction> construction{};  // until it is taken
     MPI_Comm made = MPI_COMM_NULL;                   // if the MPI returns it at once,

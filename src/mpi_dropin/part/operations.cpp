@@ -49,8 +49,10 @@ void end(Operation& operation, weft_status status) {
                      operation.comm->rank, weft_last_detail());
     }
     if (settings.prints_statistics) {
-        statistics.add_times(operation.function, now_ns() - operation.started_ns,
-                             operation.waited_ns, operation.waiting_ns);
+        const std::int64_t now = now_ns();
+        if (operation.wait_began_ns > 0) operation.waited_ns += now - operation.wait_began_ns;
+        statistics.add_times(operation.function, now - operation.started_ns, operation.waited_ns,
+                             operation.waiting_ns);
     }
 }
 
@@ -336,6 +338,31 @@ void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns)
         const weft_status status = weft_wait_until(&operation->request, deadline_ns);
         if (has_ended(status)) end(*operation, status);
         return;
+    }
+}
+
+TimedWait::TimedWait(std::span<Operation* const> operations) : operations_(operations) {
+    if (!settings.prints_statistics) return;
+    begin_ns_ = now_ns();
+    for (Operation* operation : operations_) {
+        if (!operation->is_active || operation->is_over) continue;
+        operation->wait_began_ns = begin_ns_;
+        ++pending_;
+    }
+}
+
+TimedWait::~TimedWait() {
+    if (pending_ == 0) return;
+    const std::int64_t lasted_ns = now_ns() - begin_ns_;
+    for (Operation* operation : operations_) {
+        if (std::exchange(operation->wait_began_ns, 0) == 0) continue;
+        const std::int64_t share_ns = lasted_ns / pending_;
+        if (operation->is_over) {
+            statistics.add_times(operation->function, 0, 0, share_ns);  // the rest has been added
+        } else {
+            operation->waited_ns += lasted_ns;
+            operation->waiting_ns += share_ns;
+        }
     }
 }
 

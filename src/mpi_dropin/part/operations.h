@@ -49,6 +49,20 @@ void await_all(std::span<Operation* const> operations);
 void await_on(const TakenComm& comm);
 // Waits until one is over, for a limited time.
 void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns);
+// Counts the time of a wait for any of several, which consists of many such waits. It must end before the operations
+// are completed.
+class TimedWait {
+  public:
+    explicit TimedWait(std::span<Operation* const> operations);
+    ~TimedWait();
+    TimedWait(const TimedWait&) = delete;
+    TimedWait& operator=(const TimedWait&) = delete;
+
+  private:
+    std::span<Operation* const> operations_;
+    std::int64_t begin_ns_ = 0;  // 0: nothing is counted
+    std::int64_t pending_ = 0;
+};
 // How an operation ended; the MPI knows only that it did.
 struct OperationOutcome {
     int code = MPI_SUCCESS;

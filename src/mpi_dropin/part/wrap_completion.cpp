@@ -372,6 +372,7 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
 template <typename Test>
 int wait_for_any(Watched& watched, Test test) {
     constexpr std::int64_t first_ns = 2'000, last_ns = 200'000;
+    const TimedWait timed(watched.operations());
     for (std::int64_t slice_ns = first_ns;; slice_ns = std::min(2 * slice_ns, last_ns)) {
         watched.settle_all();
         watched.hide_all();

@@ -109,6 +109,36 @@ static void waits(void) {
     if (rank > 0) printf("rank %d: percent %.0f\n", rank, 100 * used / elapsed);
 }
 
+static double ms_since(struct timespec begin) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - begin.tv_sec) * 1e3 + (double)(now.tv_nsec - begin.tv_nsec) * 1e-6;
+}
+
+/* Rank 0 comes late, and the others wait for any of two operations, and then for some. */
+static void waits_for_any(void) {
+    const struct timespec pause = {0, 300000000};
+    struct timespec begin;
+    MPI_Request requests[2];
+    double any_ms, some_ms;
+    int in = 1, out[2], places[2], count, done;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) nanosleep(&pause, NULL);
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[1]);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (done = 0; done < 2; ++done) MPI_Waitany(2, requests, places, MPI_STATUS_IGNORE);
+    any_ms = ms_since(begin);
+    if (rank == 0) nanosleep(&pause, NULL);
+    MPI_Iallreduce(&in, &out[0], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Iallreduce(&in, &out[1], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &requests[1]);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (done = 0; done < 2; done += count)
+        MPI_Waitsome(2, requests, &count, places, MPI_STATUSES_IGNORE);
+    some_ms = ms_since(begin);
+    if (rank == 1) printf("rank 1: any %.3f some %.3f\n", any_ms, some_ms);
+}
+
 /* --- WEFT_MIN_BYTES=64: calls of 56 bytes and of 64 ------------------------------------------------ */
 
 #define MOST 8 /* ranks */
@@ -623,6 +653,7 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "messages")) messages();
     if (!strcmp(what, "computes")) computes();
     if (!strcmp(what, "waits")) waits();
+    if (!strcmp(what, "waits_for_any")) waits_for_any();
     if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "many")) many();
     if (!strcmp(what, "lacks_memory")) lacks_memory();
