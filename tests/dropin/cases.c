@@ -637,13 +637,13 @@ void run_case(Spec spec) {
         for (round = 0; round < 2; ++round) {
             if (round > 0) fill_case(&of);
             CALL(MPI_Start(&of.request));
-            complete(&of.request, 1, BY_WAIT);
+            complete(&of.request, 1, BY_WAIT, 0);
             check_case(&of);
         }
         CALL(MPI_Request_free(&of.request));
     } else {
         forget_arguments(&of);
-        if (spec.form == NONBLOCKING) complete(&of.request, 1, BY_WAIT);
+        if (spec.form == NONBLOCKING) complete(&of.request, 1, BY_WAIT, 0);
         CHECK(of.request == MPI_REQUEST_NULL);
         check_case(&of);
     }

@@ -31,11 +31,8 @@ static void finish(Batch* batch) {
             for (i = 0; i < batch->count; ++i) CALL(MPI_Start(&requests[i]));
         }
         tell_case(&batch->cases[0]);
-        if (form == PERSISTENT && batch->way % WAYS == BY_TESTALL &&
-            is_listed("persistent collectives by Testall")) {
-            ++batch->way;
-        }
-        complete(requests, batch->count, batch->way++ % WAYS);
+        if (form == PERSISTENT && is_skipped_for_persistent(batch->way % WAYS)) ++batch->way;
+        complete(requests, batch->count, batch->way++ % WAYS, 0);
         for (i = 0; i < batch->count; ++i) {
             CHECK((requests[i] == MPI_REQUEST_NULL) == (form == NONBLOCKING));
             tell_case(&batch->cases[i]);

@@ -16,6 +16,7 @@
                   known_failures.txt has the MPIs' own failures.
      pick=PATTERN leaves out all others
      keep=1       goes on after a wrong result
+     empty=1      statuses of collectives hold no data, also where the standard does not say so and only Weft does
      threads=LEVEL  asks for a level: single, funneled, serialized or multiple
    Ends with "ok N checks" and status 0, or names the first check that failed. */
 #ifndef WEFT_TESTS_DROPIN_CORPUS_H
@@ -39,6 +40,9 @@
 #define HAS_LARGE 0
 #endif
 
+/* MPI_Request_get_status_all and its kind. */
+#define HAS_STATUS_OF_LISTS (MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1))
+
 /* --- Checks ------------------------------------------------------------------------------------- */
 
 extern int world_rank, world_ranks;
@@ -59,6 +63,7 @@ struct Options {
     int large;
     int forget;
     int keep;
+    int empty;
 };
 extern struct Options options;
 /* Whether skip= or pick= leave out what has this description. */
@@ -249,13 +254,21 @@ enum {
     BY_TESTANY,
     BY_TESTSOME,
     BY_GET_STATUS,
+#if HAS_STATUS_OF_LISTS
+    BY_GET_STATUS_ALL,
+    BY_GET_STATUS_ANY,
+    BY_GET_STATUS_SOME,
+#endif
     WAYS
 };
 extern const char* const way_names[WAYS];
-/* Completes all requests. Inactive persistent ones may be among them. */
-void complete(MPI_Request* requests, int count, int way);
+/* Whether skip= leaves out persistent collectives by this way. */
+int is_skipped_for_persistent(int way);
+/* Completes all requests. Inactive persistent ones may be among them. Those of `others`, a bit for each, may not be
+   collectives, whose statuses options.empty is about. */
+void complete(MPI_Request* requests, int count, int way, unsigned others);
 /* Returns the index of one that has completed; its request is then null or inactive. -1: none is active. */
-int complete_one(MPI_Request* requests, int count, int way);
+int complete_one(MPI_Request* requests, int count, int way, unsigned others);
 
 /* --- Sections ----------------------------------------------------------------------------------- */
 

@@ -12,7 +12,7 @@
 
 int world_rank, world_ranks;
 __thread unsigned long checks;
-struct Options options = {1, 0, NULL, 0, 0, 0};
+struct Options options = {1, 0, NULL, 0, 0, 0, 0};
 
 static __thread char what[512];
 static const char *skipped[64], *picked;
@@ -143,6 +143,8 @@ static int is_option(const char* text) {
         picked = value;
     else if (!strncmp(text, "keep=", 5))
         options.keep = atoi(value);
+    else if (!strncmp(text, "empty=", 6))
+        options.empty = atoi(value);
     else
         return level_of(text) >= 0;
     return 1;

@@ -66,6 +66,28 @@ static void complete_needed(Window* window, int needed, Word* own) {
                 CALL(MPI_Testall(WINDOW, window->requests, &flag, statuses));
                 for (i = 0; flag && i < WINDOW; ++i) settle(window, i);
                 break;
+#if HAS_STATUS_OF_LISTS
+            case BY_GET_STATUS_ALL:
+                CALL(MPI_Request_get_status_all(WINDOW, window->requests, &flag, statuses));
+                if (!flag) break;
+                CALL(MPI_Waitall(WINDOW, window->requests, statuses));
+                for (i = 0; i < WINDOW; ++i) settle(window, i);
+                break;
+            case BY_GET_STATUS_ANY:
+                CALL(MPI_Request_get_status_any(WINDOW, window->requests, &index, &flag, statuses));
+                if (!flag) break;
+                CALL(MPI_Wait(&window->requests[index], MPI_STATUS_IGNORE));
+                settle(window, index);
+                break;
+            case BY_GET_STATUS_SOME:
+                CALL(MPI_Request_get_status_some(WINDOW, window->requests, &outcount, indices,
+                                                 statuses));
+                for (i = 0; i < outcount; ++i) {
+                    CALL(MPI_Wait(&window->requests[indices[i]], MPI_STATUS_IGNORE));
+                    settle(window, indices[i]);
+                }
+                break;
+#endif
             case BY_WAITSOME:
             case BY_TESTSOME:
                 if (way == BY_WAITSOME)
@@ -76,7 +98,7 @@ static void complete_needed(Window* window, int needed, Word* own) {
                     settle(window, indices[i]);
                 break;
             default:
-                index = complete_one(window->requests, WINDOW, way);
+                index = complete_one(window->requests, WINDOW, way, 0);
                 if (index >= 0) settle(window, index);
         }
     }
