@@ -78,13 +78,20 @@ static void parts(void) {
         CALL(MPI_Comm_create_group(MPI_COMM_WORLD, some, 3, &comm));
         use_and_free(comm, "create_group");
     }
-#if MPI_VERSION >= 4
-    CALL(MPI_Comm_create_from_group(turned, "corpus", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
-    use_and_free(comm, "create_from_group");
-#endif
     MPI_Group_free(&all);
     MPI_Group_free(&some);
     MPI_Group_free(&turned);
+}
+
+static void from_group(void) {
+#if MPI_VERSION >= 4
+    MPI_Comm comm;
+    MPI_Group all;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    CALL(MPI_Comm_create_from_group(all, "corpus", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm));
+    use_and_free(comm, "create_from_group");
+    MPI_Group_free(&all);
+#endif
 }
 
 static void topologies(void) {
@@ -150,6 +157,7 @@ static void many(void) {
 const Section communicator_sections[] = {
     {"duplicates", duplicates, "dup, idup, with info"},
     {"parts", parts, "split, split_type, create, create_group, backwards"},
+    {"from_group", from_group, "create_from_group"},
     {"topologies", topologies, "cart, cart_sub, graph, dist_graph, and their duplicates"},
     {"intercommunicators", intercommunicators, "intercomm_create, merge, disconnect"},
     {"many_communicators", many, "made and freed again and again"},
