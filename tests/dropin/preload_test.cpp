@@ -89,6 +89,15 @@ TEST_P(Preloaded, ProgramsOfMessagesAloneGetNoThreadsDescriptorsOrSwitches) {
     for (const std::string& number : switches) EXPECT_LE(std::stol(number), 2) << native.out;
 }
 
+TEST_P(Preloaded, TheStartIsTwoAllgathersAndAnAllreduce) {
+    const Finished done = with_weft("reduce");
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(
+        matches_in(done.err, "rank \\d of 2; 2 allgathers and 1 allreduce at the start\n").size(),
+        2u)
+        << done.err;
+}
+
 TEST_P(Preloaded, TenThousandMayBeOutstanding) {
     const Finished done = with_weft("many");
     EXPECT_EQ(done.status, 0) << done.out << done.err;

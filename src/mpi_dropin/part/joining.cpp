@@ -207,6 +207,7 @@ void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
     if (why.empty()) why = obstacle(joined, world, settings, will_leave);
     const int mine = why.empty() ? ranks : rank;
     int first = ranks;  // the lowest rank that cannot use Weft; `ranks`: all can
+    statistics.count_allreduce();
     mpi.Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first == rank) {
         std::fprintf(stderr, "weft: the MPI is left alone: rank %d: %s\n", rank, why.c_str());

@@ -59,8 +59,9 @@ void Statistics::print(int rank, int ranks) const {
     static constexpr const char* why[] = {
         "disabled",          "communicator", "below WEFT_MIN_BYTES",
         "operation or type", "arguments",    "session"};
-    std::fprintf(stderr, "weft: MPI calls of rank %d of %d; %d allgathers at the start\n", rank,
-                 ranks, allgathers_);
+    std::fprintf(stderr,
+                 "weft: MPI calls of rank %d of %d; %d allgathers and %d allreduce at the start\n",
+                 rank, ranks, allgathers_, allreduces_);
     std::fprintf(stderr, "weft: %-32s %9s %9s %14s %10s %10s %8s\n", "function", "taken", "left",
                  "bytes", "start ms", "wait ms", "hidden");
     for (int function = 0; function < functions; ++function) {

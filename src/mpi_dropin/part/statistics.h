@@ -29,7 +29,8 @@ class Statistics {
     void add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns,
                    std::int64_t waiting_ns);
     void add_inside(int function, std::int64_t ns);  // starting
-    void count_allgather() { ++allgathers_; }
+    void count_allgather() { ++allgathers_; }        // of those at the start
+    void count_allreduce() { ++allreduces_; }
 
     bool has_any() const;  // calls
     void print(int rank, int ranks) const;
@@ -43,7 +44,7 @@ class Statistics {
         std::int64_t inside_ns, lasted_ns, waited_ns, waiting_ns;
     };
     Row rows_[functions] = {};
-    int allgathers_ = 0;
+    int allgathers_ = 0, allreduces_ = 0;
 };
 
 extern Statistics statistics;
