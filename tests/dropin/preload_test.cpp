@@ -277,6 +277,15 @@ TEST_P(PreloadedFaulty, ARankWithoutAttributesLeavesAllToTheMpi) {
                       "weft: the MPI is left alone: rank 1: the MPI refused an attribute[^\n]*\n");
 }
 
+TEST_P(PreloadedFaulty, ARankWithoutDescriptorsLeavesAllToTheMpi) {
+    for (const char* transport : {"shm", "tcp"}) {
+        if (!runs_all() && transport == std::string("shm")) continue;
+        expect_left_alone(
+            with_fault("reduce", "descriptors", std::string("WEFT_TRANSPORT=") + transport),
+            "weft: the MPI is left alone: rank 0: rank 1: [^\n]*Too many open files[^\n]*\n");
+    }
+}
+
 TEST_P(PreloadedFaulty, ARefusedHookIsTold) {
     if (!has_hook()) GTEST_SKIP() << "it has no progress hook";
     const Finished done = with_fault("reduce", "hook", "WEFT_ENGINE=manual");
@@ -492,38 +501,52 @@ TEST_P(Preloaded, TheLauncherMayStandBehindTheProgram) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
 }
 
-// On three emulated nodes with two networks: what node 1 sends to node 2 over the second, which Weft uses, is lost; the
-// MPI uses the first.
-TEST_P(Preloaded, TheCheckNamesAPairThatCannotTalkAndEndsTheJob) {
-    if (mpi().name != std::string("mpich")) GTEST_SKIP() << "started here as on docs/cluster.md";
-    if (const std::string absence = absence_of_library_alone(); !absence.empty())
-        GTEST_SKIP() << absence;
-    if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
-    if (const std::string absence =
-            absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
-        !absence.empty()) {
-        GTEST_SKIP() << absence;
+// Three emulated nodes with two networks, the first for the MPI, the second for Weft.
+class PreloadedOnNodes : public Preloaded {
+  protected:
+    void SetUp() override {
+        Preloaded::SetUp();
+        if (IsSkipped()) return;
+        std::string absence = absence_of_library_alone();
+        if (mpi().name != std::string("mpich")) absence = "started here as on docs/cluster.md";
+        if (!WEFT_HAS_TCP) absence = "without tcp there is nothing between nodes";
+        if (absence.empty())
+            absence =
+                absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+        if (!absence.empty()) GTEST_SKIP() << absence;
     }
-    const Folder folder;
-    std::ofstream(folder / "rank") << "PATH=$PATH:/usr/sbin:/sbin\n"
-                                      "[ $1 = cut ] && [ $(hostname) = node1 ] && ip neigh replace "
-                                      "10.77.1.3 lladdr 02:00:00:00:00:77 dev eth1 nud permanent\n"
-                                      "exec " +
-                                          preload_program + "--check " + program() + " reduce\n";
-    for (const std::string how : {"whole", "cut"}) {
-        SCOPED_TRACE(how);
+    // A rank on each. If they are cut, what node 1 sends to node 2 over the second network is lost.
+    static Finished on_nodes(bool are_cut, const std::string& command,
+                             const std::string& settings = "") {
+        const Folder folder;
+        const std::string cut =
+            "PATH=$PATH:/usr/sbin:/sbin\n"
+            "[ $(hostname) = node1 ] && ip neigh replace 10.77.1.3 lladdr 02:00:00:00:00:77 dev "
+            "eth1 nud permanent\n";
+        std::ofstream(folder / "rank") << (are_cut ? cut : "") << "exec " << command << "\n";
         std::ofstream(folder / "launcher") << mpi().around(
             "exec mpiexec -launcher ssh -launcher-exec $WEFT_CLUSTER_AGENT "
             "-localhost $WEFT_CLUSTER_ADDRESS -hosts $WEFT_CLUSTER_NODES -ppn 1 "
             "-n 3 env UCX_TLS=tcp,self UCX_NET_DEVICES=eth0 WEFT_INTERFACES=eth1 "
-            "WEFT_PEER_TIMEOUT=1 sh " +
-            (folder / "rank") + " " + how);
-        const Finished done = run("PATH=$PATH:/usr/sbin:/sbin timeout -k 2 50 " WEFT_BUILD_DIR
-                                  "/weft run --timeout 40 --nodes 3 --links 2 --exec-per-node sh " +
-                                  (folder / "launcher"));
+            "WEFT_PEER_TIMEOUT=1 " +
+            settings + " sh " + (folder / "rank"));
+        Finished done = run("PATH=$PATH:/usr/sbin:/sbin timeout -k 2 50 " WEFT_BUILD_DIR
+                            "/weft run --timeout 40 --nodes 3 --links 2 --exec-per-node sh " +
+                            (folder / "launcher"));
         EXPECT_NE(done.status, 124) << "it had to be stopped\n" << done.out << done.err;
+        return done;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PreloadedOnNodes, testing::ValuesIn(mpis_and_debians()), name_of_mpi);
+
+TEST_P(PreloadedOnNodes, TheCheckNamesAPairThatCannotTalkAndEndsTheJob) {
+    for (const bool is_cut : {false, true}) {
+        SCOPED_TRACE(is_cut ? "cut" : "whole");
+        const Finished done =
+            on_nodes(is_cut, preload_program + "--check " + program() + " reduce");
         const bool is_said = contains(done.err, "weft: check: each of 3 ranks has talked to every");
-        if (how == "whole") {
+        if (!is_cut) {
             EXPECT_EQ(done.status, 0) << done.out << done.err;
             EXPECT_TRUE(is_said) << done.err;
             continue;
@@ -534,6 +557,30 @@ TEST_P(Preloaded, TheCheckNamesAPairThatCannotTalkAndEndsTheJob) {
         EXPECT_FALSE(
             matches_in(done.err, "weft: check: rank 1: [^\n]* rank 2 of the job").empty() &&
             matches_in(done.err, "weft: check: rank 2: [^\n]* rank 1 of the job").empty())
+            << done.err;
+    }
+}
+
+// Connections are opened when they are needed.
+TEST_P(PreloadedOnNodes, ALinkThatFailsLaterReachesTheErrorHandlerOfEachRank) {
+    for (const bool is_freed : {false, true}) {
+        const std::string what = is_freed ? "loses_a_link_freed" : "loses_a_link";
+        SCOPED_TRACE(what);
+        const Finished done = on_nodes(true, preload_program + program() + " " + what,
+                                       "WEFT_ALGORITHM_ALLTOALL=pairwise");
+        const std::string handler = is_freed ? "self" : "the communicator";
+        EXPECT_EQ(
+            matches_in(done.out, "rank \\d: an error, by " + handler + ", of class OTHER\n").size(),
+            3u)
+            << done.out << done.err;
+        EXPECT_FALSE(matches_in(done.err,
+                                "weft: MPI_Ialltoall failed on rank 1: [^\n]*rank 2 of "
+                                "the job[^\n]*")
+                         .empty() &&
+                     matches_in(done.err,
+                                "weft: MPI_Ialltoall failed on rank 2: [^\n]*rank 1 of "
+                                "the job[^\n]*")
+                         .empty())
             << done.err;
     }
 }

@@ -618,6 +618,37 @@ static void start_lacks_memory(void) {
     if (rank == 0) printf("right\n");
 }
 
+static const char* handled_by = "nobody";
+static void handle_of_comm(MPI_Comm* comm, int* code, ...) {
+    (void)comm;
+    handled_by = "the communicator";
+    MPI_Error_class(*code, &class_handled);
+}
+static void handle_of_self(MPI_Comm* comm, int* code, ...) {
+    handled_by = *comm == MPI_COMM_SELF ? "self" : "another";
+    MPI_Error_class(*code, &class_handled);
+}
+
+/* A link fails: the communicator's handler learns of it, or if the program has freed that, MPI_COMM_SELF's. */
+static void loses_a_link(int is_freed) {
+    static int out[MOST], in[MOST];
+    MPI_Comm comm;
+    MPI_Errhandler of_comm, of_self;
+    MPI_Request request;
+    int code;
+    MPI_Comm_create_errhandler(handle_of_comm, &of_comm);
+    MPI_Comm_create_errhandler(handle_of_self, &of_self);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, of_comm);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
+    MPI_Ialltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request);
+    if (is_freed) MPI_Comm_free(&comm);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    printf("rank %d: %s, by %s, %s\n", rank, code == MPI_SUCCESS ? "no error" : "an error",
+           handled_by, class_handled == MPI_ERR_OTHER ? "of class OTHER" : "of no class");
+    fflush(stdout);
+}
+
 static MPI_Comm freed_at_exit;
 static void finalize_at_exit(void) {
     reduce();
@@ -671,6 +702,8 @@ int main(int argc, char** argv) {
     }
     if (!strcmp(what, "barrier")) barrier();
     if (!strcmp(what, "operation")) own_operation();
+    if (!strcmp(what, "loses_a_link")) loses_a_link(0);
+    if (!strcmp(what, "loses_a_link_freed")) loses_a_link(1);
     if (!strcmp(what, "forks")) forks();
     if (!strcmp(what, "killed")) killed();
     if (!strcmp(what, "stopped")) stopped();
