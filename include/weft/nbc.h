@@ -162,7 +162,7 @@ static WEFT_INLINE int weft_nbc_is_plain(MPI_Datatype type) {
 }
 
 /* One side of a call, as the program gave it: contiguous blocks of `count` elements, or, if is_v, blocks of `counts`
-   elements at `displs`. */
+   elements at `displs`; if `types` is given, of these types, at `displs` or `at` in bytes. */
 typedef struct weft_nbc_side {
     char* buf;
     int is_v;
@@ -170,6 +170,8 @@ typedef struct weft_nbc_side {
     const int* counts;
     const int* displs;
     MPI_Datatype type;
+    const MPI_Datatype* types;
+    const MPI_Aint* at;
     int blocks;
 
     /* For Weft: bytes from `data` on. */
@@ -188,6 +190,7 @@ struct weft_nbc_call {
     weft_request request;
     int is_schedule;       /* the request is persistent: freed when done */
     weft_nbc_side unpacks; /* if it has blocks: what arrives packed */
+    MPI_Datatype* types;   /* owned, for its blocks, if each has its own */
     int owned;
     void* own[10];
 };
@@ -217,9 +220,22 @@ static WEFT_INLINE weft_nbc_side weft_nbc_blocks_v(const void* buf, const int* c
     return side;
 }
 
+/* `displs` or `at` is null. */
+static WEFT_INLINE weft_nbc_side weft_nbc_blocks_w(const void* buf, const int* counts,
+                                                   const int* displs, const MPI_Aint* at,
+                                                   const MPI_Datatype* types, int blocks) {
+    weft_nbc_side side = weft_nbc_blocks_v(buf, counts, displs, MPI_DATATYPE_NULL, blocks);
+    side.at = at;
+    side.types = types;
+    return side;
+}
+
 /* Where the block begins in the program's memory. */
 static WEFT_INLINE char* weft_nbc_place(const weft_nbc_side* side, int block) {
-    const ptrdiff_t at = side->is_v ? side->displs[block] : (ptrdiff_t)block * side->count;
+    ptrdiff_t at;
+    if (side->types)
+        return side->buf + (side->at ? (ptrdiff_t)side->at[block] : (ptrdiff_t)side->displs[block]);
+    at = side->is_v ? side->displs[block] : (ptrdiff_t)block * side->count;
     return side->buf + at * side->extent;
 }
 
@@ -231,15 +247,50 @@ static WEFT_INLINE int weft_nbc_count(const weft_nbc_side* side, int block) {
    reveals one that does not. */
 static WEFT_INLINE int weft_nbc_convert(weft_nbc_side* side, int block, int is_in) {
     const int count = weft_nbc_count(side, block);
-    const size_t bytes = (size_t)count * side->size;
+    const size_t bytes = side->is_v ? side->sizes[block] : (size_t)count * side->size;
+    const MPI_Datatype type = side->types ? side->types[block] : side->type;
     char* place = weft_nbc_place(side, block);
     char* packed =
         side->data + (side->is_v ? (size_t)side->offsets[block] : (size_t)block * side->bytes);
     int at = 0, error;
     if (bytes == 0) return NBC_OK;
-    error = is_in ? MPI_Pack(place, count, side->type, packed, (int)bytes, &at, MPI_COMM_SELF)
-                  : MPI_Unpack(packed, (int)bytes, &at, place, count, side->type, MPI_COMM_SELF);
+    error = is_in ? MPI_Pack(place, count, type, packed, (int)bytes, &at, MPI_COMM_SELF)
+                  : MPI_Unpack(packed, (int)bytes, &at, place, count, type, MPI_COMM_SELF);
     return error == MPI_SUCCESS && (size_t)at == bytes ? NBC_OK : NBC_DATATYPE_NOT_SUPPORTED;
+}
+
+/* Memory for the size and the place of each block. */
+static WEFT_INLINE int weft_nbc_own_sizes(struct weft_nbc_call* call, weft_nbc_side* side) {
+    side->sizes = (size_t*)weft_nbc_own(call, (size_t)side->blocks * sizeof *side->sizes);
+    side->offsets = (ptrdiff_t*)weft_nbc_own(call, (size_t)side->blocks * sizeof *side->offsets);
+    return side->sizes && side->offsets ? NBC_OK : NBC_OOR;
+}
+
+/* weft_nbc_lay_out for blocks of several types. One with gaps is enough to pack all of them. */
+static WEFT_INLINE int weft_nbc_lay_out_types(struct weft_nbc_call* call, weft_nbc_side* side) {
+    int size, block;
+    size_t all = 0;
+    if (!side->counts || (!side->displs && !side->at))
+        return side->blocks ? NBC_INVALID_PARAM : NBC_OK;
+    if (weft_nbc_own_sizes(call, side) != NBC_OK) return NBC_OOR;
+    for (block = 0; block < side->blocks; ++block) {
+        side->sizes[block] = 0;
+        if (side->counts[block] < 0) return NBC_INVALID_PARAM;
+        if (side->counts[block] == 0) continue; /* needs no type */
+        if (side->types[block] == MPI_DATATYPE_NULL ||
+            MPI_Type_size(side->types[block], &size) != MPI_SUCCESS)
+            return NBC_INVALID_PARAM;
+        side->sizes[block] = (size_t)side->counts[block] * (size_t)size;
+        if (!weft_nbc_is_plain(side->types[block])) side->is_packed = 1;
+    }
+    for (block = 0; block < side->blocks; ++block) {
+        if (side->is_packed && side->sizes[block] > INT32_MAX) return NBC_DATATYPE_NOT_SUPPORTED;
+        side->offsets[block] =
+            side->is_packed ? (ptrdiff_t)all : weft_nbc_place(side, block) - side->buf;
+        all += side->sizes[block];
+    }
+    side->data = side->is_packed ? (char*)weft_nbc_own(call, all) : side->buf;
+    return side->data || !side->is_packed ? NBC_OK : NBC_OOR;
 }
 
 /* Fills in what is for Weft. Types with gaps get extra memory to pack into or unpack from. */
@@ -247,6 +298,7 @@ static WEFT_INLINE int weft_nbc_lay_out(struct weft_nbc_call* call, weft_nbc_sid
     int size = 0, block;
     size_t all = 0;
     MPI_Aint low = 0, extent = 0;
+    if (side->types) return weft_nbc_lay_out_types(call, side);
     if (side->type == MPI_DATATYPE_NULL) return NBC_INVALID_PARAM;
     if (MPI_Type_size(side->type, &size) != MPI_SUCCESS) return NBC_INVALID_PARAM;
     MPI_Type_get_extent(side->type, &low, &extent);
@@ -256,10 +308,7 @@ static WEFT_INLINE int weft_nbc_lay_out(struct weft_nbc_call* call, weft_nbc_sid
     side->bytes = (size_t)side->count * side->size;
     if (side->is_v) {
         if (!side->counts || !side->displs) return side->blocks ? NBC_INVALID_PARAM : NBC_OK;
-        side->sizes = (size_t*)weft_nbc_own(call, (size_t)side->blocks * sizeof *side->sizes);
-        side->offsets =
-            (ptrdiff_t*)weft_nbc_own(call, (size_t)side->blocks * sizeof *side->offsets);
-        if (!side->sizes || !side->offsets) return NBC_OOR;
+        if (weft_nbc_own_sizes(call, side) != NBC_OK) return NBC_OOR;
     }
     for (block = 0; block < side->blocks; ++block) {
         const int count = weft_nbc_count(side, block);
@@ -285,6 +334,27 @@ static WEFT_INLINE int weft_nbc_lay_out_send(struct weft_nbc_call* call, weft_nb
     return code;
 }
 
+/* Notes the places and the types of blocks of several types. */
+static WEFT_INLINE int weft_nbc_keep_types(struct weft_nbc_call* call, weft_nbc_side* unpacks) {
+    const size_t blocks = (size_t)unpacks->blocks;
+    const MPI_Datatype* given = unpacks->types;
+    MPI_Aint* at = (MPI_Aint*)weft_nbc_own(call, blocks * sizeof *at);
+    MPI_Datatype* types = (MPI_Datatype*)weft_nbc_own(call, blocks * sizeof *types);
+    int block;
+    if (!at || !types) return NBC_OOR;
+    for (block = 0; block < unpacks->blocks; ++block) {
+        at[block] = unpacks->at ? unpacks->at[block] : unpacks->displs[block];
+        types[block] = MPI_DATATYPE_NULL;
+    }
+    unpacks->at = at;
+    unpacks->types = call->types = types;
+    for (block = 0; block < unpacks->blocks; ++block) {
+        if (unpacks->counts[block] > 0 && MPI_Type_dup(given[block], &types[block]) != MPI_SUCCESS)
+            return NBC_OOR;
+    }
+    return NBC_OK;
+}
+
 /* Lays out what is received, and notes what must be unpacked: programs may free type and arrays after the start. In
    place, blocks [first, last) are already there. */
 static WEFT_INLINE int weft_nbc_lay_out_recv(struct weft_nbc_call* call, weft_nbc_side* side,
@@ -297,13 +367,16 @@ static WEFT_INLINE int weft_nbc_lay_out_recv(struct weft_nbc_call* call, weft_nb
         code = weft_nbc_convert(side, block, 1);
     if (code != NBC_OK) return code;
     call->unpacks = *side;
+    call->unpacks.type = MPI_DATATYPE_NULL;
     if (side->is_v && side->counts) {
-        counts = (int*)weft_nbc_own(call, bytes);
-        displs = (int*)weft_nbc_own(call, bytes);
-        if (!counts || !displs) return NBC_OOR;
+        if (!(counts = (int*)weft_nbc_own(call, bytes))) return NBC_OOR;
         memcpy(counts, side->counts, bytes);
-        memcpy(displs, side->displs, bytes);
         call->unpacks.counts = counts;
+    }
+    if (side->types) return weft_nbc_keep_types(call, &call->unpacks);
+    if (side->is_v && side->displs) {
+        if (!(displs = (int*)weft_nbc_own(call, bytes))) return NBC_OOR;
+        memcpy(displs, side->displs, bytes);
         call->unpacks.displs = displs;
     }
     return MPI_Type_dup(side->type, &call->unpacks.type) == MPI_SUCCESS ? NBC_OK : NBC_OOR;
@@ -315,6 +388,8 @@ static WEFT_INLINE int weft_nbc_lay_out_recv(struct weft_nbc_call* call, weft_nb
 static WEFT_INLINE void weft_nbc_drop(struct weft_nbc_call* call) {
     int i;
     if (call->unpacks.type != MPI_DATATYPE_NULL) MPI_Type_free(&call->unpacks.type);
+    for (i = 0; call->types && i < call->unpacks.blocks; ++i)
+        if (call->types[i] != MPI_DATATYPE_NULL) MPI_Type_free(&call->types[i]);
     if (call->is_schedule && call->request) weft_request_free(&call->request);
     for (i = 0; i < call->owned; ++i) free(call->own[i]);
     free(call);
@@ -612,6 +687,16 @@ static WEFT_INLINE int NBC_Ialltoallv(const void* sendbuf, const int* sendcounts
     return weft_nbc_move(
         WEFT_NBC_ALLTOALL, weft_nbc_blocks_v(sendbuf, sendcounts, sdispls, sendtype, -1),
         weft_nbc_blocks_v(recvbuf, recvcounts, rdispls, recvtype, -1), 0, comm, handle);
+}
+
+static WEFT_INLINE int NBC_Ialltoallw(const void* sendbuf, const int* sendcounts,
+                                      const int* sdispls, const MPI_Datatype* sendtypes,
+                                      void* recvbuf, const int* recvcounts, const int* rdispls,
+                                      const MPI_Datatype* recvtypes, MPI_Comm comm,
+                                      NBC_Handle* handle) {
+    return weft_nbc_move(
+        WEFT_NBC_ALLTOALL, weft_nbc_blocks_w(sendbuf, sendcounts, sdispls, NULL, sendtypes, -1),
+        weft_nbc_blocks_w(recvbuf, recvcounts, rdispls, NULL, recvtypes, -1), 0, comm, handle);
 }
 
 /* --- Reductions ------------------------------------------------------------------------------ */

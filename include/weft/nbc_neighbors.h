@@ -123,7 +123,17 @@ static WEFT_INLINE int NBC_Ineighbor_alltoallv(const void* sbuf, const int* scou
                                weft_nbc_blocks_v(rbuf, rcounts, rdispls, rtype, -1), comm, handle);
 }
 
-/* LibNBC's older names of these two. */
+static WEFT_INLINE int NBC_Ineighbor_alltoallw(const void* sbuf, const int* scounts,
+                                               const MPI_Aint* sdispls, const MPI_Datatype* stypes,
+                                               void* rbuf, const int* rcounts,
+                                               const MPI_Aint* rdispls, const MPI_Datatype* rtypes,
+                                               MPI_Comm comm, NBC_Handle* handle) {
+    return weft_nbc_move_among(
+        WEFT_NBC_NEIGHBOR_ALLTOALL, weft_nbc_blocks_w(sbuf, scounts, NULL, sdispls, stypes, -1),
+        weft_nbc_blocks_w(rbuf, rcounts, NULL, rdispls, rtypes, -1), comm, handle);
+}
+
+/* LibNBC's older names of alltoall and alltoallv. */
 #define NBC_Ineighbor_xchg NBC_Ineighbor_alltoall
 #define NBC_Ineighbor_xchgv NBC_Ineighbor_alltoallv
 
