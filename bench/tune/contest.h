@@ -15,10 +15,10 @@ namespace weft::bench {
 inline constexpr double narrow = 0.05;
 
 struct Contender {
-    std::size_t candidate;                // its number
-    std::vector<std::string> alike = {};  // others with the same schedules
+    std::size_t candidate;        // its number
     std::vector<double> us = {};  // by repetition
     bool is_in = true;
+    std::vector<std::string> alike = {};  // others with the same schedules
 
     bool is_narrow() const {
         const Interval interval = median_interval(us);

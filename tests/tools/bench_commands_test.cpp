@@ -890,10 +890,10 @@ TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
 TEST(BenchMicro, PrintsEveryPart) {
     const Finished job = run(bench + "micro --repetitions 3");
     EXPECT_EQ(job.status, 0) << job.err;
-    for (const char* part : {"cached start of ibarrier", "cached start of ialltoallw of 8 bytes",
-                             "start of 8 bytes beside a reduction of 64 MiB",
-                             "building barrier dissemination",
-                             "building allreduce recursive_doubling", "reducing sum of float64"}) {
+    for (const char* part :
+         {"cached start of ibarrier", "cached start of ialltoallw of 8 bytes",
+          "start of 8 bytes beside a reduction of 64 MiB", "building barrier dissemination",
+          "building allreduce recursive_doubling", "reducing sum of float64"}) {
         EXPECT_TRUE(contains(job.out, part));
     }
     EXPECT_FALSE(contains(job.out, " met"));
