@@ -599,28 +599,40 @@ class LogGpMachine::Inside {
     // Adds work to the CPU, or to the card; when it ends. The CPU did `done_ps` of it before now, if it was free.
     std::int64_t compute(std::uint32_t r, Work work, std::int64_t cost_ps, bool inside = false,
                          std::int64_t done_ps = 0) {
-        if (!cores_.empty()) [[unlikely]]
-            return compute_on_core(r, work, cost_ps, done_ps);
+        if (!cores_.empty() || !beside_.empty()) [[unlikely]]
+            return compute_beside(r, work, cost_ps, inside, done_ps);
+        const std::int64_t begin_ps = std::max(ranks_[r].cpu_free_ps, now_ps_ - done_ps);
+        return work_from(r, work, begin_ps, cost_ps);
+    }
+
+    std::int64_t work_from(std::uint32_t r, Work work, std::int64_t begin_ps,
+                           std::int64_t cost_ps) {
         SimulatedRank& rank = ranks_[r];
-        if (!beside_.empty()) [[unlikely]] {
-            const bool is_message = work != Work::reduction && work != Work::copy &&
-                                    (!inside || nodes_->has_card_inside);
-            if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
-        }
-        const std::int64_t begin =
-            beside_.empty() ? std::max(rank.cpu_free_ps, now_ps_ - done_ps) : begin_beside(r);
         rank.cpu_ps = std::min(rank.cpu_ps + cost_ps, time_max_ps);
-        rank.cpu_free_ps = later(begin, cost_ps);
-        if (has_noise_) [[unlikely]] {
-            const std::int64_t end = disturbance_.end_ps(core_of(r), begin, cost_ps);
-            disturbed_ps_[r] = model::plus(disturbed_ps_[r], end - rank.cpu_free_ps);
-            rank.cpu_free_ps = later(end, 0);
-        }
-        record(r, Unit::cpu, work, begin, rank.cpu_free_ps);
+        rank.cpu_free_ps = later(begin_ps, cost_ps);
+        if (has_noise_) [[unlikely]]
+            add_noise(r, begin_ps, cost_ps);
+        record(r, Unit::cpu, work, begin_ps, rank.cpu_free_ps);
         return rank.cpu_free_ps;
     }
 
-    // The same for a rank that shares its core.
+    [[gnu::noinline]] void add_noise(std::uint32_t r, std::int64_t begin_ps, std::int64_t cost_ps) {
+        SimulatedRank& rank = ranks_[r];
+        const std::int64_t end_ps = disturbance_.end_ps(core_of(r), begin_ps, cost_ps);
+        disturbed_ps_[r] = model::plus(disturbed_ps_[r], end_ps - rank.cpu_free_ps);
+        rank.cpu_free_ps = later(end_ps, 0);
+    }
+
+    // The same where a rank computes beside the collective, or shares its core.
+    [[gnu::noinline]] std::int64_t compute_beside(std::uint32_t r, Work work, std::int64_t cost_ps,
+                                                  bool inside, std::int64_t done_ps) {
+        if (!cores_.empty()) return compute_on_core(r, work, cost_ps, done_ps);
+        const bool is_message =
+            work != Work::reduction && work != Work::copy && (!inside || nodes_->has_card_inside);
+        if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
+        return work_from(r, work, begin_beside(r), cost_ps);
+    }
+
     std::int64_t compute_on_core(std::uint32_t r, Work work, std::int64_t cost_ps,
                                  std::int64_t done_ps) {
         SharedCore& core = cores_[r % cores_.size()];
