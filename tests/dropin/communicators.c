@@ -133,6 +133,24 @@ static void intercommunicators(void) {
     CALL(MPI_Comm_disconnect(&half));
 }
 
+/* With processes of another job, which run the same section. They may have other libraries. */
+static void spawned(void) {
+    char section[] = "spawned", *arguments[2];
+    MPI_Comm parent, between, merged;
+    arguments[0] = section, arguments[1] = NULL;
+    CALL(MPI_Comm_get_parent(&parent));
+    between = parent;
+    doing("Comm_spawn");
+    if (parent == MPI_COMM_NULL)
+        CALL(MPI_Comm_spawn(program_path, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between,
+                            MPI_ERRCODES_IGNORE));
+    CALL(MPI_Intercomm_merge(between, parent != MPI_COMM_NULL, &merged));
+    use(MPI_COMM_WORLD, "world beside another");
+    use_and_free(merged, "merged with another world");
+    doing("Comm_disconnect from another world");
+    CALL(MPI_Comm_disconnect(&between));
+}
+
 /* Many are made and freed, with operations on several at once. */
 static void many(void) {
     MPI_Comm comms[20], parent = MPI_COMM_WORLD;
@@ -160,5 +178,6 @@ const Section communicator_sections[] = {
     {"from_group", from_group, "create_from_group"},
     {"topologies", topologies, "cart, cart_sub, graph, dist_graph, and their duplicates"},
     {"intercommunicators", intercommunicators, "intercomm_create, merge, disconnect"},
+    {"spawned", spawned, "comm_spawn, merge"},
     {"many_communicators", many, "made and freed again and again"},
     {NULL, NULL, NULL}};

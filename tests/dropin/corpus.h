@@ -46,6 +46,7 @@
 /* --- Checks ------------------------------------------------------------------------------------- */
 
 extern int world_rank, world_ranks;
+extern const char* program_path;
 extern __thread unsigned long checks; /* of a thread */
 
 /* What the rank is doing, for the message of a failed check or of a hang. */

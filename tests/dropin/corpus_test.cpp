@@ -399,6 +399,24 @@ TEST_P(DropIn, CommunicatorsOfGroupsAreLeft) {
     }
 }
 
+// ... and those with processes of another job, which do not get the library here.
+TEST_P(DropIn, CommunicatorsWithSpawnedProcessesAreLeft) {
+    if (mpi().name != std::string("mpich") && mpi().name != std::string("openmpi"))
+        GTEST_SKIP() << "on those whose settings are known";
+    if (mpi().is_openmpi() && !runs_all())
+        GTEST_SKIP() << "it needs all its networks: in a run of all tests";
+    const Finished done = expect_ok(2, {"spawned"});
+    if (!is_preloaded()) return;
+    auto tables = statistics_in(done.err);
+    ASSERT_EQ(tables.size(), 2u) << done.err;
+    for (auto& rows : tables) {
+        for (const std::string name : {"MPI_Ibarrier", "MPI_Iallreduce", "MPI_Iallgather"}) {
+            EXPECT_EQ(rows[name].taken, 1) << name << done.err;
+            EXPECT_EQ(rows[name].left, (Calls{{"communicator", 1}})) << name << done.err;
+        }
+    }
+}
+
 TEST_P(DropIn, ProgramsThatHaveGoneWrong) {
     for (int ranks : usual({2, 3, 4}, 3)) {
         expect_communicators_taken(

@@ -11,6 +11,7 @@
 #include "corpus.h"
 
 int world_rank, world_ranks;
+const char* program_path;
 __thread unsigned long checks;
 struct Options options = {1, 0, NULL, 0, 0, 0, 0};
 
@@ -158,6 +159,7 @@ int main(int argc, char** argv) {
         if (level_of(argv[i]) >= 0) wanted = level_of(argv[i]);
     }
     if (argc < 2) return usage(NULL);
+    program_path = argv[0];
     signal(SIGALRM, too_late);
     if (seconds) hang_seconds = (unsigned)atoi(seconds);
     alarm(hang_seconds);
