@@ -75,7 +75,7 @@ class Evaluation {
             take_turns();
         }
         for (std::size_t r = 0; r < times_.operations.size(); ++r) {
-            for (const ExactTimes::Operation& operation : times_.operations[r]) {
+            for (const ExactTimes::OperationTimes& operation : times_.operations[r]) {
                 if (operation.end_ps < 0)
                     return failure(WEFT_REFUSED_ARGUMENT, "rank %zu waits for ever", r);
             }
@@ -221,7 +221,7 @@ class Evaluation {
             if (activity.resource == Resource::cpu)
                 times_.cpu_ps[activity.rank] += activity.hold_ps;
         }
-        std::vector<ExactTimes::Operation>& operations = times_.operations[activity.rank];
+        std::vector<ExactTimes::OperationTimes>& operations = times_.operations[activity.rank];
         if (activity.starts != none) operations[activity.starts].start_ps = begin_ps;
         if (activity.ends != none) {
             operations[activity.ends].end_ps = begin_ps;

@@ -24,7 +24,7 @@
 namespace weft::model {
 
 struct ExactTimes {
-    struct Operation {
+    struct OperationTimes {
         std::int64_t start_ps = -1;  // all that it waits for is over; -1: never
         std::int64_t end_ps = -1;
     };
@@ -34,11 +34,12 @@ struct ExactTimes {
         std::int64_t begin_ps;
         std::int64_t end_ps;
     };
-    std::uint64_t events = 0;                        // operations other than joins, and messages
-    std::vector<std::vector<Operation>> operations;  // by rank: its schedule's steps (unroll())
-    std::vector<std::vector<Use>> uses;              // by rank, those that take no time left out
-    std::vector<std::int64_t> end_ps;                // by rank
-    std::vector<std::int64_t> cpu_ps;                // by rank: how long its CPU is busy
+    std::uint64_t events = 0;  // operations other than joins, and messages
+    std::vector<std::vector<OperationTimes>>
+        operations;                      // by rank: its schedule's steps (unroll())
+    std::vector<std::vector<Use>> uses;  // by rank, those that take no time left out
+    std::vector<std::int64_t> end_ps;    // by rank
+    std::vector<std::int64_t> cpu_ps;    // by rank: how long its CPU is busy
 };
 
 // `schedules[r]` is rank r's. Refuses, with a sentence, what never ends. REQUIRES: no time gets near `time_max_ps`.

@@ -52,14 +52,14 @@ Result<Schedule> schedule_of(const GoalRank& program, Rank rank, Rank ranks) {
     return failure(WEFT_REFUSED_ARGUMENT, "rank %d: %s", rank, std::string(last_detail()).c_str());
 }
 
-struct Lane {
+struct GoalLane {
     std::vector<const GoalOp*> sends;
     std::vector<const GoalOp*> recvs;
 };
 
 // The k-th message of a lane meets the k-th receive. What is missing, the machine finds.
 Status check_lanes(const GoalProgram& program) {
-    std::map<std::pair<Rank, Rank>, Lane> lanes;  // by sender and receiver
+    std::map<std::pair<Rank, Rank>, GoalLane> lanes;  // by sender and receiver
     for (std::size_t r = 0; r < program.size(); ++r) {
         const auto rank = static_cast<Rank>(r);
         for (const GoalOp& op : program[r].ops) {

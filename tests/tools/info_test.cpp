@@ -221,7 +221,7 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
                 << line;
             // Of an alltoall, an allgather and a barrier.
             EXPECT_TRUE(contains(line, "; cached schedules: 3, ")) << line;
-            EXPECT_TRUE(contains(line, " of at most 64.0 MiB; engine ")) << line;
+            EXPECT_TRUE(contains(line, " of at most 64.0 MiB; on cores ")) << line;
             const Held own = held(line, "tcp: ");
             EXPECT_GE(own.connections, ranks - 1) << line;
             EXPECT_LE(own.connections, most.connections) << line;

@@ -202,7 +202,7 @@ TEST(Exact, OfEveryOperation) {
     ASSERT_TRUE(times.is_ok()) << last_detail();
     const auto pairs = [&](std::size_t rank) {
         std::vector<std::pair<std::int64_t, std::int64_t>> all;
-        for (const ExactTimes::Operation& operation : times->operations[rank])
+        for (const ExactTimes::OperationTimes& operation : times->operations[rank])
             all.emplace_back(operation.start_ps, operation.end_ps);
         return all;
     };
