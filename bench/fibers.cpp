@@ -73,7 +73,7 @@ class InFiber final : public ChainBcast {
 std::string absence(const Job& job, const FiberWay& way) {
     if (!way.is_one || way.preempts == Preempts::nothing) return "";
 #if defined(__SANITIZE_THREAD__)
-    return "ThreadSanitizer lets nothing be preempted";
+    return "nothing can be preempted under ThreadSanitizer";
 #endif
     if (way.preempts == Preempts::timer) return "";
     std::string why;

@@ -109,6 +109,7 @@ class Steps {
                         waits_for(repeat.entry), repeat.ops, repeat.window,
                         static_cast<std::uint64_t>(repeat.iterations),
                         static_cast<std::uint64_t>(repeat.stride),
+                        static_cast<std::uint64_t>(repeat.scratch_begin),
                         static_cast<std::uint64_t>(repeat.scratch_stride),
                         static_cast<std::uint64_t>(repeat.short_bytes)});
     }

@@ -108,15 +108,14 @@ struct Overheads {
     double send, recv;
 };
 
-// Less is taken for noise, as a share.
+// Relative differences below this count as noise.
 constexpr double noise = 0.02;
 
-// Where the overheads are more than a message takes from end to end, no L agrees with both. With L = 0, those that
-// agree best with all three times, by relative deviations.
+// If the overheads add up to more than the end-to-end time, no L >= 0 fits. Then L is 0, and the overheads are the
+// least-squares fit (relative deviations) to all three times.
 void agree(double one_way, double& send, double& recv) {
     if (std::min({one_way, send, recv}) <= 0) return;
-    const double squares = (send * send + recv * recv) / (one_way * one_way);
-    const double excess = (send + recv - one_way) / (1 + squares) / (one_way * one_way);
+    const double excess = (send + recv - one_way) / (one_way * one_way + send * send + recv * recv);
     send -= send * send * excess;
     recv -= recv * recv * excess;
 }

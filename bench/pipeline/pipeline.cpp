@@ -60,37 +60,35 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
     const std::size_t segment = plan.segment_bytes;
     std::vector<PipelineContestant> chosen;
     const auto add = [&](const std::string& name, weft_engine engine, const Job& in,
-                         const Rival* rival, auto make) {
-        chosen.push_back({name, engine, in, rival, &products.wanted, make});
+                         const Rival* rival, auto make, Product* product) {
+        chosen.push_back({name, engine, in, rival, product, make});
     };
     const Rival* const mpi = Rival::of_this_job();
+    const auto add_for_mpi = [&](const char* way, auto make, Product* product) {
+        add(mpi->name() + std::string(way), WEFT_ENGINE_MANUAL, job, mpi, make, product);
+    };
+    const auto by_hand = [=](Case& c) { return bcast_by_hand(c, segment); };
+    const auto by_hand_of_mpi = [=](Case& c) { return bcast_by_hand(c, segment, *mpi); };
     // The first that is preempted does another computation than those before it: pipelining by hand comes again.
+    bool has_own = std::string(products.own.name()) == products.wanted.name();
     const auto add_preempted = [&](const std::string& name, weft_engine engine, const Job& in,
                                    auto make) {
-        const std::string by_hand =
-            std::string(mpi ? mpi->name() + std::string(" ") : "") + "by hand:own";
-        const bool has_own = std::ranges::any_of(
-            chosen, [&](const PipelineContestant& one) { return one.name == by_hand; });
-        if (std::string(products.own.name()) != products.wanted.name() && !has_own) {
-            add(by_hand, WEFT_ENGINE_MANUAL, job, mpi, [=](Case& c) {
-                return mpi ? bcast_by_hand(c, segment, *mpi) : bcast_by_hand(c, segment);
-            });
-            chosen.back().product = &products.own;
-        }
-        add(name, engine, in, nullptr, make);
-        chosen.back().product = &products.own;
+        const bool is_first = !std::exchange(has_own, true);
+        if (is_first && mpi)
+            add_for_mpi(" by hand:own", by_hand_of_mpi, &products.own);
+        else if (is_first)
+            add("by hand:own", WEFT_ENGINE_MANUAL, job, nullptr, by_hand, &products.own);
+        add(name, engine, in, nullptr, make, &products.own);
     };
     if (mpi) {
-        const std::string name = mpi->name();
-        add(name + " by hand", WEFT_ENGINE_MANUAL, job, mpi,
-            [=](Case& c) { return bcast_by_hand(c, segment, *mpi); });
-        add(name + " ibcast", WEFT_ENGINE_MANUAL, job, mpi,
-            [=](Case& c) { return bcast_of_rival(c, *mpi); });
-        add(name + " pthread", WEFT_ENGINE_MANUAL, job, mpi,
-            [=](Case& c) { return bcast_by_thread(c, segment, *mpi); });
+        add_for_mpi(" by hand", by_hand_of_mpi, &products.wanted);
+        add_for_mpi(
+            " ibcast", [=](Case& c) { return bcast_of_rival(c, *mpi); }, &products.wanted);
+        add_for_mpi(
+            " pthread", [=](Case& c) { return bcast_by_thread(c, segment, *mpi); },
+            &products.wanted);
     }
-    add("by hand", WEFT_ENGINE_MANUAL, job, nullptr,
-        [=](Case& c) { return bcast_by_hand(c, segment); });
+    add("by hand", WEFT_ENGINE_MANUAL, job, nullptr, by_hand, &products.wanted);
     for (std::size_t i = 0; i < plan.engines.size(); ++i) {
         const Engine& engine = plan.engines[i];
         const FiberWay way = fiber_way(plan.names[i]);
@@ -108,7 +106,7 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
         if (way.preempts != Preempts::nothing)
             add_preempted(plan.names[i], engine.value, one->job, make);
         else
-            add(plan.names[i], engine.value, one->job, nullptr, make);
+            add(plan.names[i], engine.value, one->job, nullptr, make, &products.wanted);
     }
     return chosen;
 }

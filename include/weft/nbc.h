@@ -266,7 +266,7 @@ static WEFT_INLINE int weft_nbc_own_sizes(struct weft_nbc_call* call, weft_nbc_s
     return side->sizes && side->offsets ? NBC_OK : NBC_OOR;
 }
 
-/* weft_nbc_lay_out for blocks of several types. One with gaps is enough to pack all of them. */
+/* weft_nbc_lay_out for blocks of several types. If any type has gaps, all blocks are packed. */
 static WEFT_INLINE int weft_nbc_lay_out_types(struct weft_nbc_call* call, weft_nbc_side* side) {
     int size, block;
     size_t all = 0;
@@ -283,13 +283,16 @@ static WEFT_INLINE int weft_nbc_lay_out_types(struct weft_nbc_call* call, weft_n
         side->sizes[block] = (size_t)side->counts[block] * (size_t)size;
         if (!weft_nbc_is_plain(side->types[block])) side->is_packed = 1;
     }
+    side->data = side->buf;
     for (block = 0; block < side->blocks; ++block) {
         if (side->is_packed && side->sizes[block] > INT32_MAX) return NBC_DATATYPE_NOT_SUPPORTED;
+        /* (MPI_BOTTOM is no address.) */
+        if (!side->data && side->sizes[block] > 0) side->data = weft_nbc_place(side, block);
         side->offsets[block] =
-            side->is_packed ? (ptrdiff_t)all : weft_nbc_place(side, block) - side->buf;
+            side->is_packed ? (ptrdiff_t)all : weft_nbc_place(side, block) - side->data;
         all += side->sizes[block];
     }
-    side->data = side->is_packed ? (char*)weft_nbc_own(call, all) : side->buf;
+    if (side->is_packed) side->data = (char*)weft_nbc_own(call, all);
     return side->data || !side->is_packed ? NBC_OK : NBC_OOR;
 }
 
@@ -583,7 +586,7 @@ static WEFT_INLINE int weft_nbc_move(int kind, weft_nbc_side send, weft_nbc_side
     receives =
         !is_rooted || kind == WEFT_NBC_SCATTER || (own->rank == root) == (kind == WEFT_NBC_GATHER);
     is_in_place = kind != WEFT_NBC_BCAST && !is_among_neighbors && sends && receives &&
-                  (marked == MPI_IN_PLACE || (send.buf && send.buf == recv.buf));
+                  (marked == MPI_IN_PLACE || (send.buf && send.buf == recv.buf && !send.types));
     if (is_in_place && kind == WEFT_NBC_SCATTER) {
         receives = 0;
     } else if (is_in_place) {

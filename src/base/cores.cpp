@@ -80,6 +80,9 @@ std::vector<int> siblings_of(int core) {
 
 // Each in turn takes its cores: free ones, or one whose owner finds another (Kuhn's matching).
 bool are_enough(const std::vector<std::vector<int>>& sets, int each) {
+    std::set<int> all;
+    for (const std::vector<int>& cores : sets) all.insert(cores.begin(), cores.end());
+    if (all.size() < sets.size() * static_cast<std::size_t>(each)) return false;
     std::map<int, std::size_t> owner;
     std::set<int> tried;
     const auto take = [&](const auto& self, std::size_t who) -> bool {

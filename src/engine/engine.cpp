@@ -212,7 +212,7 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    armed_on_demand_ = sleeper == Sleeper::thread && arms_on_demand();
+    armed_on_demand_ = arms_on_demand(sleeper);
     for (CompletionSource* source : sources_)
         quiet &= armed_on_demand_ ? source->arm_on_demand() : source->arm(sleeper);
     is_rung_ = !quiet;
@@ -220,8 +220,9 @@ bool Engine::arm(Sleeper sleeper) {
 }
 
 // (A program that waits outside has demanded what it lacks, even if it has tested before.)
-bool Engine::arms_on_demand() const {
-    return on_demand_ && (!is_tester_ || demands_outside_) && !executor_.is_eager();
+bool Engine::arms_on_demand(Sleeper sleeper) const {
+    return on_demand_ && sleeper == Sleeper::thread && (!is_tester_ || demands_outside_) &&
+           !executor_.is_eager();
 }
 
 // True: somebody was woken.
@@ -383,9 +384,7 @@ void Engine::leave() {
             return ((armed_on_demand_ && started_here) || executor_.has_work()) && demanded();
         };
         const auto is_armed_well = [&] {
-            return !is_rung_ && !is_left() &&
-                   (!on_demand_ || sleeper != Sleeper::thread ||
-                    armed_on_demand_ == arms_on_demand());
+            return !is_rung_ && !is_left() && armed_on_demand_ == arms_on_demand(sleeper);
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || is_armed_well())) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();

@@ -42,8 +42,8 @@ class Engine : private Exclusion {
     struct Options {
         EngineKind kind = default_engine;
         bool may_spin = true;  // false: there are more ranks than cores
-        // If all transports know demands, the progress thread is woken only when a rank waits for
-        // what it does: it shares its core with a rank that computes.
+        // The progress thread shares its core with a rank that computes. For groups whose members are all reached by
+        // transports that know demands, it is woken only when a rank waits for what it does.
         bool on_demand = false;
         ProgressPlace progress_place{};
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
@@ -151,7 +151,7 @@ class Engine : private Exclusion {
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener);
 
-    // Whether the progress thread, if there is one, is woken on demand only, for what stays within the node.
+    // Whether the progress thread, if there is one, is woken only on demand for groups within the node.
     bool works_on_demand() const { return on_demand_; }
 
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
@@ -202,7 +202,7 @@ class Engine : private Exclusion {
     bool arm(Sleeper sleeper);
     bool demand(Demand how);
     bool demand_in_vain(std::int64_t& begin_ns, std::int64_t now);
-    bool arms_on_demand() const;
+    bool arms_on_demand(Sleeper sleeper) const;
     bool is_demanded();
     void note_test();
     void demand_by_testing(std::int64_t now);

@@ -377,7 +377,7 @@ for row, cells in zip(rows, table):
 )";
 
 const char* const nothing_is_preempted =
-    "Left out: fiber:timer: ThreadSanitizer lets nothing be preempted";
+    "Left out: fiber:timer: nothing can be preempted under ThreadSanitizer";
 
 TEST(BenchPipeline, PrintsARowForEachWay) {
     const Folder folder;

@@ -95,7 +95,7 @@ TEST_P(Links, CarryDistinctStreams) {
     }
 }
 
-// Lists: all to one peer on one link, in a ring those to and from a node on different ones.
+// With task lists all messages to one peer use one link; in a ring, a node sends on one link and receives on the other.
 TEST_P(Links, CarryEqualPartsOfOneCollective) {
     const auto nodes = carried("once");
     if (GetParam().engine == std::string("kernel")) {

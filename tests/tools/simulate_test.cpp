@@ -71,7 +71,8 @@ TEST_F(SimulateGoal, WithoutLogGopsim) {
                             "CPU busy         at most 3000 ns, rank 0; on average 3000 ns\n");
     EXPECT_TRUE(contains(simulate(call + "--skew late:10000:1").out,
                          "\nend              17000 ns, rank 0\n"));
-    EXPECT_TRUE(contains(simulate(call + "--nodes 2x1 --link-gap 8").out, "\nend "));
+    EXPECT_TRUE(contains(simulate(call + "--nodes 1x2 --inside 100:50:0:0").out,
+                         "\nend              400 ns, rank 0\n"));
     EXPECT_TRUE(contains(simulate(call + "--format trace").out, "\"traceEvents\""));
     for (const auto& [more, sentence] :
          {std::pair{"--copy 1", "--reduction and --copy with --goal"},

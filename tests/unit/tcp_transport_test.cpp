@@ -33,7 +33,8 @@ extern "C" ssize_t sendmsg(int socket, const msghdr* message, int flags) {
     msghdr part = *message;
     iovec pieces[2] = {};
     std::uint64_t left = weft::test::room;
-    for (std::size_t i = 0; i < part.msg_iovlen && i < 2; ++i) {
+    WEFT_ASSERT(part.msg_iovlen <= std::size(pieces));
+    for (std::size_t i = 0; i < part.msg_iovlen; ++i) {
         pieces[i] = message->msg_iov[i];
         pieces[i].iov_len = std::min<std::uint64_t>(pieces[i].iov_len, left);
         left -= pieces[i].iov_len;

@@ -492,7 +492,10 @@ void TaskRing::call_off(Wanted wanted) {
         list->is_called_off = wanted(*list);
         if (list->is_called_off && list->batches > 0) list->batches -= ring_.withdraw(*list);
     }
-    to_submit_.remove_if([](const List* list) { return list->is_called_off; });
+    const auto submit_none = [&] {
+        to_submit_.remove_if([](const List* list) { return list->is_called_off; });
+    };
+    submit_none();
     const std::int64_t begin_ns = now_ns();
     for (std::int64_t pause_ns = 20'000;;
          pause_ns = std::min<std::int64_t>(2 * pause_ns, 1'000'000)) {
@@ -508,6 +511,7 @@ void TaskRing::call_off(Wanted wanted) {
         ring_.wait(pause_ns);
         reap();
     }
+    submit_none();  // the end of one list may have let another go on
     bool is_stuck = false;
     for (List* list : lists_) {
         if (list == nullptr || !std::exchange(list->is_called_off, false)) continue;
@@ -522,7 +526,7 @@ void TaskRing::call_off(Wanted wanted) {
             list->direction.reset();
             continue;
         }
-        // What is left of it may still run: what it names must not be closed, and its number given to others.
+        // What is left of it may still run: the descriptors it names must not be closed, or their numbers could be reused.
         is_stuck = true;
         connections_to(list->peer)->keep_open(list->hold.socket);
     }

@@ -125,7 +125,8 @@ class TaskRing final : public Offload {
     };
     Fifo<Finished> finished_;
     std::size_t descriptors_max_ = 0;
-    std::size_t descriptors_ = 0;  // the ring's own and eventfds, but those of lists that are stuck
+    std::size_t descriptors_ =
+        0;  // the ring's own and eventfds, except those of lists that are stuck
     std::size_t busy_ = 0;
     std::size_t waiting_ = 0;
     std::size_t unfinished_ = 0;  // lists in flight with entries that are not submitted yet

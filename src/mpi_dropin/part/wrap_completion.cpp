@@ -389,7 +389,7 @@ int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
     if (watched.is_empty()) return mpi.Testany(count, requests, index, flag, status);
     watched.settle_all();
     watched.hide_all();
-    *flag = 0;  // where the MPI refuses the list
+    *flag = 0;  // in case the MPI refuses the list
     *index = MPI_UNDEFINED;
     const int error = mpi.Testany(count, requests, index, flag, status);
     if (!*flag || *index == MPI_UNDEFINED) return error;
@@ -403,7 +403,7 @@ int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
     if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitany(count, requests, index, status);
     int error = MPI_SUCCESS;
-    *index = MPI_UNDEFINED;  // where the MPI refuses the list
+    *index = MPI_UNDEFINED;  // in case the MPI refuses the list
     if (!watched.has_operations_left()) {
         error = mpi.Waitany(count, requests, index, status);
     } else {
@@ -437,7 +437,7 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     if (watched.is_empty()) return mpi.Testsome(count, requests, completed, indices, statuses);
     watched.settle_all();
     watched.hide_all();
-    *completed = 0;  // where the MPI refuses the list
+    *completed = 0;  // in case the MPI refuses the list
     const int error = mpi.Testsome(count, requests, completed, indices, statuses);
     return retire_some(watched, error, *completed, indices, count, statuses);
 }
@@ -449,7 +449,7 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     if (watched.has_stale()) return refuse_stale();
     if (watched.is_empty()) return mpi.Waitsome(count, requests, completed, indices, statuses);
     int error = MPI_SUCCESS;
-    *completed = 0;  // where the MPI refuses the list
+    *completed = 0;  // in case the MPI refuses the list
     if (!watched.has_operations_left()) {
         error = mpi.Waitsome(count, requests, completed, indices, statuses);
     } else {

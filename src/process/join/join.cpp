@@ -241,9 +241,10 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     for (DedicatedShare& share : dedicated) share.streams_left -= parts.world_dedicated;
     if (oob != nullptr) parts.job_dedicated = agreed_streams(dedicated);
     parts.engine.progress_place = places[static_cast<std::size_t>(parts.rank)];
-    if (const std::string why = why_not_set_aside(cards, parts.rank, places);
-        parts.rank == 0 && !why.empty())
-        std::fprintf(stderr, "weft: %s\n", why.c_str());
+    if (parts.rank == 0) {
+        const std::string why = why_not_set_aside(cards, parts.rank, places);
+        if (!why.empty()) std::fprintf(stderr, "weft: %s\n", why.c_str());
+    }
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
     const bool is_engine_free = !std::getenv("WEFT_ENGINE");
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));

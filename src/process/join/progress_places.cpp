@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-// On which ranks of this machine may compute, and their hyperthreads; none: that is unknown.
+// The cores on which ranks of this machine may compute, and their hyperthreads; nullopt: unknown.
 std::optional<std::set<int>> computing_cores(const std::vector<RankCard>& cards,
                                              const std::string& machine,
                                              std::vector<int> (*siblings)(int)) {
@@ -21,7 +21,7 @@ std::optional<std::set<int>> computing_cores(const std::vector<RankCard>& cards,
         cores.insert(card.cores.begin(), card.cores.end());
     }
     for (const int core : cores) {
-        computing.insert(core);
+        if (!computing.insert(core).second) continue;
         for (const int sibling : siblings(core)) computing.insert(sibling);
     }
     return computing;
@@ -69,14 +69,14 @@ std::string why_not_set_aside(const std::vector<RankCard>& cards, Rank own,
                               const std::vector<ProgressPlace>& places) {
     for (std::size_t r = 0; r < cards.size(); ++r) {
         if (cards[r].machine != cards[static_cast<std::size_t>(own)].machine) continue;
-        const std::string wished = cores_text(cards[r].progress.cores);
+        const auto wished = [&] { return cores_text(cards[r].progress.cores); };
         const ProgressPlace& place = places[r];
         if (cards[r].progress.kind == ProgressCores::Kind::spare && place.cores.empty())
-            return "WEFT_PROGRESS_CPUS=spare: none of the cores " + wished +
+            return "WEFT_PROGRESS_CPUS=spare: none of the cores " + wished() +
                    " is spare, because ranks may compute on all of them, or on their hyperthreads; "
                    "bind ranks to cores";
         if (!place.shared.empty())
-            return "WEFT_PROGRESS_CPUS=" + wished + " of rank " + std::to_string(r) +
+            return "WEFT_PROGRESS_CPUS=" + wished() + " of rank " + std::to_string(r) +
                    ": its progress thread shares cores " + cores_text(place.shared) +
                    " with ranks that may compute there, or on their hyperthreads; expected "
                    "cores on which no rank computes";

@@ -10,7 +10,7 @@ namespace weft {
 // True, "ahead": while joining the job. False, "need": when a post first names the peer.
 Result<bool> connects_ahead_from_environment();
 
-// So long a rank that connects ahead waits for the others.
+// How long a rank that connects ahead waits for the others.
 inline constexpr std::int64_t connect_ahead_ns = 30'000'000'000;
 
 }  // namespace weft

@@ -216,6 +216,8 @@ ssize_t SharedConnection::write_frame() {
         {const_cast<std::byte*>(payload_), payload_left_},
     };
     const ssize_t n = out->write(std::span(pieces, payload_left_ > 0 ? 2u : 1u));
+    // What the peer sent before is read first; then reading fails.
+    if (n < 0) (void)shutdown(out->fd.get(), SHUT_RDWR);
     if (n <= 0) return n;
     auto bytes = static_cast<std::uint64_t>(n);
     core_.count_moved(bytes);
@@ -245,11 +247,7 @@ void SharedConnection::write_frames() {
         if (!is_writing() && !begin_frame()) return out->watch_out(false);
         const ssize_t n = write_frame();
         if (n == 0) return out->watch_out(true);
-        if (n < 0) {
-            // What the peer sent before is read first; then reading fails.
-            (void)shutdown(out->fd.get(), SHUT_RDWR);
-            return out->watch_out(false);
-        }
+        if (n < 0) return out->watch_out(false);
         if (is_writing()) return out->watch_out(true);
         end_frame();
     }

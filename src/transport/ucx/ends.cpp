@@ -71,11 +71,12 @@ Status UcxTransport::open_all(std::int64_t deadline_ns) {
                 break;
         }
     }
+    // (Who was reached may have ended since.)
     const auto is_missing = [](const Peer& peer) {
         return !peer.addresses.empty() &&
-               (peer.lost || peer.slots > 0 || peer.next_taken < peer.links);
+               (peer.next_taken < peer.links || (!peer.lost && peer.slots > 0));
     };
-    const auto is_lost = [](const Peer& peer) { return !peer.addresses.empty() && peer.lost; };
+    const auto is_lost = [&](const Peer& peer) { return is_missing(peer) && peer.lost; };
     (void)wait_until(
         [&] {
             return std::ranges::none_of(peers_, is_missing) || std::ranges::any_of(peers_, is_lost);

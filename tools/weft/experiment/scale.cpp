@@ -21,24 +21,22 @@ constexpr std::int64_t noise_ps = 25'000'000;
 struct Scaled {
     const char* collective;
     const char* algorithm;
-    Rank ranks_max;  // unless more are asked for: with them all takes some minutes
+    Rank ranks_max;  // unless more are asked for: with these all calls take a few minutes
 };
 constexpr Scaled calls[] = {{"barrier", "dissemination", 1 << 16},
                             {"bcast", "binomial", 1 << 20},
                             {"allreduce", "recursive_doubling", 1 << 16}};
 
-Disturbance noise() {
-    Disturbance disturbance;
-    disturbance.period_ps = noise_period_ps;
-    disturbance.noise_ps = noise_ps;
-    return disturbance;
+Disturbance disturbance() {
+    Disturbance noise;
+    noise.period_ps = noise_period_ps;
+    noise.noise_ps = noise_ps;
+    return noise;
 }
 
-void add_overlap(const SimulatedCall& call, ExperimentTable& table) {
-    SimulatedCall noisy_call = call;
-    noisy_call.disturbance = noise();
-    const std::int64_t alone_ps = time_of(call);
-    const std::int64_t noisy_alone_ps = time_of(noisy_call);
+// `alone_ps`, `noisy_alone_ps`: what the calls take without computation.
+void add_overlap(const SimulatedCall& call, std::int64_t alone_ps, const SimulatedCall& noisy_call,
+                 std::int64_t noisy_alone_ps, ExperimentTable& table) {
     Progress never;
     Progress host;
     host.poll_ps = poll_ps;
@@ -63,10 +61,8 @@ void add_overlap(const SimulatedCall& call, ExperimentTable& table) {
     }
 }
 
-void add_noise(SimulatedCall call, ExperimentTable& table) {
-    const std::int64_t quiet_ps = time_of(call);
-    call.disturbance = noise();
-    const LogGpOutcome noisy = outcome_of(call);
+void add_noise(const SimulatedCall& call, std::int64_t quiet_ps, const LogGpOutcome& noisy,
+               ExperimentTable& table) {
     const std::int64_t slower_ps = std::ranges::max(noisy.end_ps) - quiet_ps;
     const std::int64_t injected_ps = std::ranges::max(noisy.disturbed_ps);
     const auto share = [&](std::int64_t of_ps) {
@@ -113,8 +109,12 @@ ExperimentResult run_scale(const ExperimentSize& size) {
             for (const std::int64_t bytes : all_bytes) {
                 const SimulatedCall call =
                     call_of(named.collective, named.algorithm, static_cast<Rank>(ranks), bytes);
-                add_overlap(call, overlap);
-                add_noise(call, noise);
+                SimulatedCall noisy_call = call;
+                noisy_call.disturbance = disturbance();
+                const std::int64_t alone_ps = time_of(call);
+                const LogGpOutcome noisy = outcome_of(noisy_call);
+                add_overlap(call, alone_ps, noisy_call, std::ranges::max(noisy.end_ps), overlap);
+                add_noise(call, alone_ps, noisy, noise);
             }
         }
     }

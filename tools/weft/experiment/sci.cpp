@@ -23,25 +23,15 @@ constexpr LogGpParameters inside{.latency_ps = 300'000,
                                  .byte_gap_ps = 1'000,
                                  .byte_overhead_ps = 1'000};
 
-enum class Needs : std::uint8_t { nothing, torus, nodes };
 struct Named {
     const char* collective;
     const char* algorithm;
-    Needs needs = Needs::nothing;
 };
 constexpr Named calls[] = {
-    {"gather", "flat"},
-    {"gather", "sequential"},
-    {"gather", "binary"},
-    {"gather", "binomial"},
-    {"gather", "torus", Needs::torus},
-    {"gather", "hierarchical", Needs::nodes},
-    {"alltoall", "flat"},
-    {"alltoall", "pairwise"},
-    {"alltoall", "bruck"},
-    {"alltoall", "shift"},
-    {"alltoall", "torus", Needs::torus},
-    {"alltoall", "hierarchical", Needs::nodes},
+    {"gather", "flat"},     {"gather", "sequential"}, {"gather", "binary"},
+    {"gather", "binomial"}, {"gather", "torus"},      {"gather", "hierarchical"},
+    {"alltoall", "flat"},   {"alltoall", "pairwise"}, {"alltoall", "bruck"},
+    {"alltoall", "shift"},  {"alltoall", "torus"},    {"alltoall", "hierarchical"},
 };
 
 std::string text_of(const std::vector<Rank>& sizes) {
@@ -179,10 +169,11 @@ ExperimentResult run_sci(const ExperimentSize& size) {
             const Place place(sizes, ranks_per_node);
             if (place.nodes.ranks() > size.ranks_max.value_or(place.nodes.ranks())) continue;
             for (const Named& named : calls) {
-                if (place.has_single_ranks() ? named.needs == Needs::nodes
-                                             : named.needs == Needs::torus)
+                const SimulatedCall smallest = at(place, named, 1);
+                const algorithm::Algorithm& algorithm = *smallest.algorithm;
+                if (place.has_single_ranks() ? algorithm.follows_topology : algorithm.needs.torus)
                     continue;
-                add_contention(at(place, named, 1), place, contention);
+                add_contention(smallest, place, contention);
                 for (const std::int64_t bytes : all_bytes) {
                     for (const NetworkProfile& profile : profiles())
                         add_times(at(place, named, bytes), profile, place, times);

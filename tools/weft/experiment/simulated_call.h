@@ -8,6 +8,7 @@
 #include "lab/round_time.h"
 #include "simulate/loggp.h"
 #include "simulate/profile.h"
+#include "simulate/report.h"
 
 namespace weft::simulate {
 
@@ -42,11 +43,7 @@ RoundCosts round_costs(const LogGpParameters& parameters, const MessageEnds& end
 struct Overlap {
     std::int64_t alone_ps;
     std::int64_t together_ps;
-    double share() const {
-        return alone_ps == 0 ? 0
-                             : 1 - static_cast<double>(together_ps - alone_ps) /
-                                       static_cast<double>(alone_ps);
-    }
+    double share() const { return share_hidden(alone_ps, alone_ps, together_ps); }
 };
 // `looks`: how often a host looks while it computes; 0: never.
 Overlap overlap_of(const SimulatedCall& call, Progress progress, std::int64_t alone_ps,
