@@ -41,6 +41,16 @@ class Fibers : public testing::TestWithParam<Driven> {
                                  settings + "WEFT_TEST_IN_FIBERS=1 " + settings_of(engine())}));
         }
     }
+    // Its parts: the last ones only in a run of all tests.
+    static void expect_parts_inside(const std::string& other_program,
+                                    const std::vector<std::string>& usual,
+                                    const std::vector<std::string>& others) {
+        for (const std::vector<std::string>* parts : {&usual, &others}) {
+            if (parts == &others && !runs_all()) continue;
+            for (const std::string& part : *parts)
+                expect_inside(other_program + " " + engine() + " " + part, {2, 3, 4});
+        }
+    }
     static const Surroundings& where() { return std::get<0>(GetParam()); }
     static std::string engine() { return std::get<1>(GetParam()); }
 };
@@ -51,11 +61,8 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Fibers,
 TEST_P(Fibers, WaitEachForItself) { expect("communicators"); }
 TEST_P(Fibers, RunTheProgramsOfCommunicators) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
-    for (const std::string name : {"all_collectives", "splits", "frees", "interleaved", "ahead",
-                                   "nodes", "settings", "topologies"}) {
-        if (!runs_all() && name != "all_collectives" && name != "splits") continue;
-        expect_inside("comms_program " + engine() + " " + name, {2, 3, 4});
-    }
+    expect_parts_inside("comms_program", {"all_collectives", "splits"},
+                        {"frees", "interleaved", "ahead", "nodes", "settings", "topologies"});
 }
 TEST_P(Fibers, RunTheProgramOfRequests) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
@@ -63,11 +70,8 @@ TEST_P(Fibers, RunTheProgramOfRequests) {
 }
 TEST_P(Fibers, RunTheProgramsOfSchedules) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
-    for (const std::string name :
-         {"calls", "lifetimes", "binomial_bcast", "pipeline", "operand_order", "flaws"}) {
-        if (!runs_all() && name != "calls" && name != "lifetimes") continue;
-        expect_inside("schedule_program " + engine() + " " + name, {2, 3, 4});
-    }
+    expect_parts_inside("schedule_program", {"calls", "lifetimes"},
+                        {"binomial_bcast", "pipeline", "operand_order", "flaws"});
 }
 TEST_P(Fibers, RunTheProgramsOfWaiting) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
@@ -77,11 +81,8 @@ TEST_P(Fibers, RunTheProgramsOfWaiting) {
 }
 TEST_P(Fibers, RunTheProgramsOfTheCppInterface) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
-    for (const std::string name :
-         {"collectives", "communicators", "rooted", "neighbors", "combined", "pipeline"}) {
-        if (!runs_all() && name != "collectives" && name != "communicators") continue;
-        expect_inside("cpp_program " + engine() + " " + name, {2, 3, 4});
-    }
+    expect_parts_inside("cpp_program", {"collectives", "communicators"},
+                        {"rooted", "neighbors", "combined", "pipeline"});
 }
 TEST_P(Fibers, RunTheProgramsOfReductions) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";

@@ -34,14 +34,14 @@ class SimulateGoal : public testing::Test {
 
     const Folder folder_;
     const std::string path_ = folder_ / "ping_pong.goal";
+    const std::string head_ =
+        path_ + "\nL 2500, o 1500, g 1000, G 6, O 0, S 65535\nevents           6\n";
 };
 
 TEST_F(SimulateGoal, PrintsText) {
     const Finished done = simulated("");
     EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_EQ(done.out, path_ +
-                            "\nL 2500, o 1500, g 1000, G 6, O 0, S 65535\n"
-                            "events           6\n"
+    EXPECT_EQ(done.out, head_ +
                             "rank 0           11000 ns\n"
                             "rank 1           7000 ns\n"
                             "end              11000 ns, rank 0\n");
@@ -62,9 +62,7 @@ TEST_F(SimulateGoal, WithoutLogGopsim) {
     const std::string call = "--goal '" + path_ + "' ";
     const Finished done = simulate(call);
     EXPECT_EQ(done.status, 0) << done.err;
-    EXPECT_EQ(done.out, path_ +
-                            "\nL 2500, o 1500, g 1000, G 6, O 0, S 65535\n"
-                            "events           6\n"
+    EXPECT_EQ(done.out, head_ +
                             "rank 0           11000 ns, CPU busy 3000 ns\n"
                             "rank 1           7000 ns, CPU busy 3000 ns\n"
                             "end              11000 ns, rank 0\n"

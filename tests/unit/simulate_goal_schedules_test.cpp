@@ -12,6 +12,7 @@
 #include "lab/print/goal.h"
 #include "schedule/unroll.h"
 #include "simulate/loggp.h"
+#include "support/loggp.h"
 #include "support/process.h"
 
 namespace weft::simulate {
@@ -24,14 +25,6 @@ constexpr std::int64_t ns = 1000;
 LogGpParameters with_calculations(LogGpParameters p = {}) {
     p.byte_copy_ps = ns;
     return p;
-}
-
-LogGpOutcome simulate(std::span<const Schedule> schedules, const LogGpParameters& p) {
-    LogGpMachine machine(p);
-    for (const Schedule& schedule : schedules) machine.add(schedule);
-    Result<LogGpOutcome> outcome = machine.run();
-    EXPECT_TRUE(outcome.is_ok()) << last_detail();
-    return outcome.is_ok() ? std::move(*outcome) : LogGpOutcome{};
 }
 
 std::vector<Schedule> read(const std::string& text) {
@@ -54,7 +47,7 @@ TEST(GoalSchedules, CalculationsKeepTheCpu) {
         "rank 0 {\na: calc 700\ns: send 9b to 1 tag 5\ns requires a\n}\n"
         "rank 1 {\nc: calc 100000\nr: recv 9b from 0 tag -1\nz: calc 0\nz requires r\nd: calc 10\n"
         "d requires z\n}\n");
-    const LogGpOutcome outcome = simulate(schedules, with_calculations());
+    const LogGpOutcome outcome = test::simulate_ranks(schedules, with_calculations());
     EXPECT_EQ(outcome.end_ps, (std::vector<std::int64_t>{2200 * ns, 101'510 * ns}));
     EXPECT_EQ(outcome.cpu_ps, (std::vector<std::int64_t>{2200 * ns, 101'510 * ns}));
 }
@@ -86,9 +79,9 @@ TEST(GoalSchedules, WhatIsWrittenIsReadAgain) {
             for (const std::int64_t eager : {1 << 30, 100}) {
                 LogGpParameters p;
                 p.eager_bytes_max = eager;
-                const LogGpOutcome expected = simulate(schedules, p);
+                const LogGpOutcome expected = test::simulate_ranks(schedules, p);
                 const LogGpOutcome outcome =
-                    simulate(read(to_goal(schedules)), with_calculations(p));
+                    test::simulate_ranks(read(to_goal(schedules)), with_calculations(p));
                 EXPECT_EQ(outcome.end_ps, expected.end_ps);
                 EXPECT_EQ(outcome.cpu_ps, expected.cpu_ps);
                 EXPECT_EQ(outcome.events, expected.events);

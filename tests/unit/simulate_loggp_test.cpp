@@ -16,6 +16,7 @@
 #include "schedule/unroll.h"
 #include "shape/power.h"
 #include "simulate/lgs.h"
+#include "support/loggp.h"
 #include "support/process.h"
 
 namespace weft::simulate {
@@ -57,17 +58,9 @@ std::vector<Schedule> build(const Call& call) {
     return schedules;
 }
 
-LogGpOutcome simulate(std::span<const Schedule> schedules, const LogGpParameters& p) {
-    LogGpMachine machine(p);
-    for (const Schedule& schedule : schedules) machine.add(schedule);
-    Result<LogGpOutcome> outcome = machine.run();
-    EXPECT_TRUE(outcome.is_ok()) << last_detail();
-    return outcome.is_ok() ? std::move(*outcome) : LogGpOutcome{};
-}
-
 std::int64_t end_of(const LogGpOutcome& outcome) { return std::ranges::max(outcome.end_ps); }
 std::int64_t time_of(const Call& call, const LogGpParameters& p) {
-    return end_of(simulate(build(call), p));
+    return end_of(test::simulate_ranks(build(call), p));
 }
 
 std::string refusal(std::span<const Schedule> schedules) {
@@ -93,7 +86,8 @@ TEST(LogGp, APointToPointMessage) {
 TEST(LogGp, DisseminationTakesLog2Messages) {
     for (const LogGpParameters& p : all_parameters) {
         for (Rank ranks = 2; ranks <= 1024; ranks += ranks < 40 ? 1 : ranks / 3) {
-            const LogGpOutcome outcome = simulate(build({"barrier", "dissemination", ranks, 0}), p);
+            const LogGpOutcome outcome =
+                test::simulate_ranks(build({"barrier", "dissemination", ranks, 0}), p);
             const std::int64_t rounds = ceil_log2(ranks);
             for (const std::int64_t end : outcome.end_ps)
                 ASSERT_EQ(end, rounds * message_ps(p, 0)) << ranks;
@@ -111,7 +105,7 @@ TEST(LogGp, ARingTakesAMessagePerOtherRank) {
                 if (ranks > 100 && !in_place) continue;
                 const std::int64_t bytes = ranks > 100 ? 8 : 1000;
                 const LogGpOutcome outcome =
-                    simulate(build({"allgather", "ring", ranks, bytes, in_place}), p);
+                    test::simulate_ranks(build({"allgather", "ring", ranks, bytes, in_place}), p);
                 for (const std::int64_t end : outcome.end_ps)
                     ASSERT_EQ(end, (ranks - 1) * message_ps(p, bytes)) << ranks;
             }
@@ -153,7 +147,7 @@ TEST(LogGp, LargeMessagesAskFirst) {
             EXPECT_EQ(time_of({"allgather", "ring", 9, 1000}, p),
                       8 * (message_ps(p, 1000) + asked));
         }
-        const LogGpOutcome outcome = simulate(build({"bcast", "binomial", 2, 1000}), p);
+        const LogGpOutcome outcome = test::simulate_ranks(build({"bcast", "binomial", 2, 1000}), p);
         const std::int64_t last_leaves = 3 * p.overhead_ps + 2 * p.latency_ps + 999 * p.byte_gap_ps;
         EXPECT_EQ(outcome.end_ps[0], last_leaves);
         EXPECT_EQ(outcome.cpu_ps, (std::vector<std::int64_t>(2, 2 * p.overhead_ps)));
@@ -191,7 +185,7 @@ TEST(LogGp, AnOperationWaitsForAnyNumberOfOthers) {
             if (r == ranks - 1) builder.recv(builder.scratch(1), 0, {sent});
             add(builder);
         }
-        const LogGpOutcome outcome = simulate(schedules, plain);
+        const LogGpOutcome outcome = test::simulate_ranks(schedules, plain);
         const std::int64_t ns = 1000;
         // The CPU takes one after the other; the answer follows the last.
         EXPECT_EQ(outcome.end_ps.back(),
@@ -213,7 +207,7 @@ TEST(LogGp, AgreesWithLogGopsim) {
         ASSERT_TRUE(program.is_ok()) << last_detail();
         const Result<LgsOutcome> expected = simulate_lgs(*program, lgs);
         ASSERT_TRUE(expected.is_ok()) << last_detail();
-        EXPECT_EQ(end_of(simulate(schedules, plain)),
+        EXPECT_EQ(end_of(test::simulate_ranks(schedules, plain)),
                   static_cast<std::int64_t>(1000 * std::ranges::max((*expected).end)))
             << call.collective << " " << call.algorithm;
     }
@@ -277,7 +271,7 @@ TEST(LogGp, CountsEveryOperation) {
         p.eager_bytes_max = eager;
         for_calls([&](const Call& call) {
             const std::vector<Schedule> schedules = build(call);
-            const LogGpOutcome outcome = simulate(schedules, p);
+            const LogGpOutcome outcome = test::simulate_ranks(schedules, p);
             std::uint64_t events = 0;
             std::int64_t cpu = 0;
             for (const Schedule& schedule : schedules) {
@@ -321,8 +315,8 @@ TEST(LogGp, RepeatedBlocksTakeAsLongAsWrittenOut) {
             if (!std::ranges::all_of(schedules, can_be_written_out)) return;
             std::vector<Schedule> flat;
             for (const Schedule& schedule : schedules) flat.push_back(written_out(schedule));
-            const LogGpOutcome rolled = simulate(schedules, p);
-            const LogGpOutcome expected = simulate(flat, p);
+            const LogGpOutcome rolled = test::simulate_ranks(schedules, p);
+            const LogGpOutcome expected = test::simulate_ranks(flat, p);
             EXPECT_EQ(rolled.end_ps, expected.end_ps);
             EXPECT_EQ(rolled.cpu_ps, expected.cpu_ps);
             EXPECT_EQ(rolled.events, expected.events);

@@ -9,6 +9,7 @@
 
 #include "algorithm/catalogue.h"
 #include "simulate/loggp.h"
+#include "support/loggp.h"
 
 namespace weft::simulate {
 namespace {
@@ -47,9 +48,7 @@ LogGpOutcome simulate(const std::vector<Message>& messages, const NodesParameter
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
-    Result<LogGpOutcome> outcome = machine.run();
-    EXPECT_TRUE(outcome.is_ok()) << last_detail();
-    return outcome.is_ok() ? std::move(*outcome) : LogGpOutcome{};
+    return test::outcome_of(machine);
 }
 
 TEST(Nodes, AMessageToAnotherNodeTakesTheSlowerOfInterfaceAndLink) {

@@ -8,6 +8,7 @@
 
 #include "algorithm/catalogue.h"
 #include "simulate/loggp.h"
+#include "support/loggp.h"
 
 namespace weft::simulate {
 namespace {
@@ -34,9 +35,7 @@ LogGpOutcome message(const NetworkProfile& profile, std::int64_t bytes,
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
-    Result<LogGpOutcome> outcome = machine.run();
-    EXPECT_TRUE(outcome.is_ok()) << last_detail();
-    return outcome.is_ok() ? std::move(*outcome) : LogGpOutcome{};
+    return test::outcome_of(machine);
 }
 
 TEST(Profile, SciAsPublished) {

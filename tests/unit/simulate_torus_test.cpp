@@ -10,6 +10,7 @@
 #include "lab/round_time.h"
 #include "shape/power.h"
 #include "simulate/loggp.h"
+#include "support/loggp.h"
 #include "support/process.h"
 
 namespace weft::simulate {
@@ -37,9 +38,7 @@ LogGpOutcome simulate(const Call& call, const TorusParameters& on,
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
-    Result<LogGpOutcome> outcome = machine.run();
-    EXPECT_TRUE(outcome.is_ok()) << last_detail();
-    return outcome.is_ok() ? std::move(*outcome) : LogGpOutcome{};
+    return test::outcome_of(machine);
 }
 
 std::int64_t time_of(const Call& call, const TorusParameters& on) {
