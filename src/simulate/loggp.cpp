@@ -640,7 +640,10 @@ class LogGpMachine::Inside {
             take_from_computing(r, core);
         } else if (core.rank != r) {
             core.free_ps = std::max(core.free_ps, now_ps_ - done_ps);
-            if (core.rank != no_rank) core.free_ps = later(core.free_ps, nodes_->switch_ps);
+            // A rank keeps the core while it has work: what comes before its earlier work has ended needs no switch.
+            const bool has_turn = ranks_[r].cpu_free_ps >= now_ps_ - done_ps;
+            if (core.rank != no_rank && !has_turn)
+                core.free_ps = later(core.free_ps, nodes_->switch_ps);
         }
         core.rank = r;
         const std::int64_t begin = std::max(core.free_ps, now_ps_ - done_ps);
@@ -653,7 +656,7 @@ class LogGpMachine::Inside {
             core.free_ps = later(end, 0);
         }
         record(r, Unit::cpu, work, begin, core.free_ps);
-        if (!beside_.empty()) ranks_[r].cpu_free_ps = core.free_ps;
+        ranks_[r].cpu_free_ps = core.free_ps;
         return core.free_ps;
     }
 

@@ -226,6 +226,16 @@ TEST(Nodes, ACoreSwitchesToAnotherRank) {
     EXPECT_EQ(simulate({{0, 1, 1}, {1, 0, 1}}, on).end_ps[0], 2 * (2 * o + L));
 }
 
+// Rank 0's second message comes after its first was received, rank 2's while the first waits for the core.
+TEST(Nodes, ARankDoesAllThatItHasInOneTurn) {
+    NodesParameters on = nodes(4, 1);
+    on.cores = 2;
+    on.switch_ps = 7 * o;
+    const LogGpOutcome done = simulate({{1, 0, 1}, {1, 2, 1}, {1, 0, 1}, {1, 2, 1}}, on);
+    EXPECT_EQ(done.end_ps[0], 4 * o + L + 2 * on.switch_ps);
+    EXPECT_EQ(done.end_ps[2], 5 * o + L + 2 * on.switch_ps);
+}
+
 // Bytes that cost the CPUs as much as the link: beside each other, or one after the other.
 TEST(Nodes, CpusWorkOnBytesBesideTheirWay) {
     constexpr std::int64_t further = 1000;
