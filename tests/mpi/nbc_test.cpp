@@ -13,10 +13,11 @@ class Nbc : public OnEveryMpi {
     static std::string program() {
         return mpi().compiled("nbc.c " WEFT_SOURCE_DIR "/tests/mpi/nbc_unit.c -lm", "nbc") + " ";
     }
-    // What is tried in a process, on 1, 2, 3 and 4 ranks.
+    // What is tried in a process, on 1, 2 and 3 ranks, and on 4, which MPIs that poll take long for on few cores, only
+    // when all is run.
     static void expect(const std::string& names) {
         const std::string command = program() + names;
-        for (int ranks : {1, 2, 3, 4}) {
+        for (int ranks = 1; ranks <= (runs_all() ? 4 : 3); ++ranks) {
             SCOPED_TRACE(ranks);
             expect_success(mpi().job(ranks, command));
         }
