@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "algorithm/catalogue.h"
 #include "shape/power.h"
@@ -14,12 +15,15 @@ using algorithm::Agreed;
 using algorithm::Blocks;
 using algorithm::Family;
 
-// At least so many bytes go through one side of some rank's interface.
-std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed) {
-    const std::int64_t all = times(agreed.ranks - 1, agreed.bytes);
-    if (agreed.collective == Collective::allreduce) return 2 * (all / agreed.ranks);
-    const bool has_all = family.send.root == Blocks::all || family.recv.root == Blocks::all;
-    return has_all ? all : agreed.bytes;
+// At least so many bytes go into some node, or out of one.
+std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed, Rank ranks_per_node) {
+    const Rank nodes = agreed.ranks / ranks_per_node;
+    if (agreed.collective == Collective::allreduce)
+        return 2 * (times(nodes - 1, agreed.bytes) / nodes);
+    const std::int64_t others = times(agreed.ranks - ranks_per_node, agreed.bytes);
+    // Each of the node's ranks has a block for each other rank.
+    if (agreed.collective == Collective::alltoall) return times(ranks_per_node, others);
+    return family.has_block_of_every_rank() ? others : agreed.bytes;
 }
 
 // Whether some rank sends as many bytes as go through one side of its interface, and receives as many.
@@ -61,22 +65,6 @@ std::int64_t way_ps(const LogGpParameters& p, std::int64_t bytes) {
                 plus(p.latency_ps, times(after_first(bytes), p.byte_gap_ps)));
 }
 
-// Until all ranks know an item that arrives after `way_ps`, and that a rank can send `again_ps` later.
-std::int64_t time_to_all(Rank ranks, std::int64_t way_ps, std::int64_t again_ps) {
-    // When ranks that know the item have told it to the next one, and how many they are then.
-    std::map<std::int64_t, std::int64_t> told{{way_ps, 1}};
-    std::int64_t now_ps = 0;
-    for (std::int64_t informed = 1; informed < ranks;) {
-        const auto [time_ps, by] = *told.begin();
-        told.erase(told.begin());
-        now_ps = time_ps;
-        informed += by;
-        told[plus(now_ps, again_ps)] += by;
-        told[plus(now_ps, way_ps)] += by;
-    }
-    return now_ps;
-}
-
 // Of a broadcast of so many blocks in rounds.
 std::int64_t rounds_ps(const LogGpParameters& p, Rank ranks, std::int64_t bytes,
                        std::int64_t blocks) {
@@ -85,8 +73,43 @@ std::int64_t rounds_ps(const LogGpParameters& p, Rank ranks, std::int64_t bytes,
 
 }  // namespace
 
+std::int64_t least_time_to_all(Rank number, std::span<const Teller> tellers) {
+    // When those who know the item have told it to the next ones, by teller, and how many there are of them.
+    std::map<std::pair<std::int64_t, std::size_t>, std::int64_t> told;
+    const auto begin = [&](std::int64_t now_ps, std::int64_t by) {
+        for (std::size_t i = 0; i < tellers.size(); ++i)
+            told[{plus(now_ps, tellers[i].way_ps), i}] += by;
+    };
+    begin(0, 1);
+    std::int64_t now_ps = 0;
+    for (std::int64_t informed = 1; informed < number;) {
+        const auto [at, by] = *told.begin();
+        told.erase(told.begin());
+        now_ps = at.first;
+        const std::int64_t more = times(by, tellers[at.second].at_a_time);
+        informed += more;
+        told[{plus(now_ps, tellers[at.second].again_ps), at.second}] += by;
+        begin(now_ps, more);
+    }
+    return now_ps;
+}
+
 std::int64_t least_time_to_all(const LogGpParameters& p, Rank ranks, std::int64_t bytes) {
-    return time_to_all(ranks, way_ps(p, bytes), std::max(cpu_ps(p, bytes), interface_ps(p, bytes)));
+    const Teller teller{way_ps(p, bytes), std::max(cpu_ps(p, bytes), interface_ps(p, bytes))};
+    return least_time_to_all(ranks, {&teller, 1});
+}
+
+std::optional<LeastWork> least_work(const Agreed& agreed, Rank ranks_per_node) {
+    const Family& family = algorithm::family_of(agreed.collective);
+    if (!has_bound(family)) return std::nullopt;
+    LeastWork work;
+    if (is_over_at_once(family, agreed)) return work;
+    work.spreads = !family.has_data() || family.recv.others != Blocks::none;
+    work.collects = !family.has_data() || family.send.others != Blocks::none;
+    work.leaves = family.recv.root != Blocks::all || family.recv.others != Blocks::none;
+    if (family.has_data()) work.node_bytes = bytes_of_busiest(family, agreed, ranks_per_node);
+    work.combined_bytes = combined_by_busiest(family, agreed);
+    return work;
 }
 
 std::optional<std::int64_t> lower_bound(const Agreed& agreed, const LogGpParameters& p) {
@@ -97,8 +120,9 @@ std::optional<std::int64_t> lower_bound(const Agreed& agreed, const LogGpParamet
     if (!family.has_data()) return items_ps;
     // A further message takes g and o, a further byte G and O: no byte takes less than the smaller one.
     const std::int64_t byte_cpu_ps = std::min(p.overhead_ps, p.byte_overhead_ps);
-    const std::int64_t byte_ps = std::max(std::min(p.gap_ps, p.byte_gap_ps), byte_cpu_ps);
-    const std::int64_t further_bytes = after_first(bytes_of_busiest(family, agreed));
+    const std::int64_t byte_ps = std::max({std::min(p.gap_ps, p.byte_gap_ps), byte_cpu_ps,
+                                           least_byte_ps(p.byte_gap_ps, p.overhead_ps)});
+    const std::int64_t further_bytes = after_first(bytes_of_busiest(family, agreed, 1));
     const std::int64_t bytes_ps =
         plus(2 * p.overhead_ps + p.latency_ps, times(further_bytes, byte_ps));
     const std::int64_t both_ps =
@@ -149,9 +173,11 @@ std::optional<std::int64_t> lower_bound_uncut(const Agreed& agreed, const LogGpP
     LogGpParameters slower = p;
     slower.latency_ps = plus(p.latency_ps, links.hop_ps);
     slower.byte_gap_ps = std::max(p.byte_gap_ps, links.byte_ps);
-    const std::int64_t items_ps =
-        time_to_all(agreed.ranks, way_ps(slower, agreed.bytes),
-                    std::max(cpu_ps(p, agreed.bytes), interface_ps(p, agreed.bytes)));
+    // The receiving side's g is beside the bytes of the next message.
+    const std::int64_t bytes_ps = times(after_first(agreed.bytes), p.byte_gap_ps);
+    const Teller teller{way_ps(slower, agreed.bytes),
+                        std::max({cpu_ps(p, agreed.bytes), p.gap_ps, bytes_ps})};
+    const std::int64_t items_ps = least_time_to_all(agreed.ranks, {&teller, 1});
     const std::int64_t block = after_first(agreed.bytes);
     Rank dimensions = 0;
     std::int64_t crossing_ps = 0;

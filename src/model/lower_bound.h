@@ -1,10 +1,12 @@
 // Times that no algorithm for a collective beats in LogGP, or none of a kind.
 //
-// They hold where every rank has one CPU, which handles all messages, and one interface; not for offloaded messages.
+// They hold where every rank has one CPU, which handles all messages, and one interface; not for offloaded
+// messages (simulate/lower_bound.h).
 // In ps. Nothing: blocks differ, or the collective is among neighbors.
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "algorithm/family.h"
 #include "model/loggp.h"
@@ -19,6 +21,34 @@ namespace weft::model {
 // Model, 1993
 std::int64_t least_time_to_all(const LogGpParameters& parameters, Rank ranks,
                                std::int64_t bytes = 1);
+
+// How whoever knows an item tells it to others: to so many at a time, who know it `way_ps` later; to the next ones
+// `again_ps` after them.
+struct Teller {
+    std::int64_t way_ps = 0;
+    std::int64_t again_ps = 0;
+    Rank at_a_time = 1;
+};
+// How long it takes until so many know the item, if each tells it in all these ways.
+std::int64_t least_time_to_all(Rank number, std::span<const Teller> tellers);
+
+// What any algorithm has to do, where ranks share nodes, of which there are several.
+struct LeastWork {
+    bool spreads = false;             // all ranks depend on one
+    bool collects = false;            // one rank depends on all
+    std::int64_t node_bytes = 0;      // so many enter some node, or leave one
+    bool leaves = false;              // so many leave one
+    std::int64_t combined_bytes = 0;  // by some rank
+};
+// Nothing: the bounds here give nothing either. All is 0 if there is nothing to do.
+std::optional<LeastWork> least_work(const algorithm::Agreed& agreed, Rank ranks_per_node = 1);
+
+// What a byte takes at least where bytes take `byte_ps`, but for the first one of every message, and messages `message_ps`
+// beside that.
+constexpr std::int64_t least_byte_ps(std::int64_t byte_ps, std::int64_t message_ps) {
+    const std::int64_t both_ps = plus(byte_ps, message_ps);
+    return both_ps == 0 ? 0 : times(byte_ps, message_ps) / both_ps;
+}
 
 // Of any algorithm, but not on a torus: the largest of the times that the items, the bytes through one network
 // interface and one CPU, and the combining need.

@@ -182,7 +182,7 @@ TEST(SimulateCollective, Disturbed) {
     EXPECT_TRUE(
         contains(leaf.out,
                  "\"rank_disturbed_ns\": [0, 0, 0, 2000],\n \"undisturbed_end_ns\": 11000,\n "
-                 "\"absorbed_percent\": 100.0}\n"))
+                 "\"absorbed_percent\": 100.0,\n \"lower_bound_ns\": "))
         << leaf.out << leaf.err;
     const std::string noisy =
         "barrier -n 100 --skew normal:1000 --noise 10000:500:20.5 --format csv --seed ";
@@ -215,7 +215,8 @@ TEST(SimulateCollective, DisturbedByATrace) {
     EXPECT_TRUE(
         contains(json.out, "\"end_ns\": 11500,\n \"rank_end_ns\": [4000, 8000, 7500, 11500]"))
         << json.out;
-    EXPECT_TRUE(contains(json.out, "\"absorbed_percent\": 50.0}\n")) << json.out;
+    EXPECT_TRUE(contains(json.out, "\"absorbed_percent\": 50.0,\n \"lower_bound_ns\": "))
+        << json.out;
     std::ofstream(path) << "2000 1000\n2500 1\n";
     const Finished refused = simulate(call);
     EXPECT_EQ(refused.status, 2);
@@ -248,6 +249,13 @@ std::string value_in(const std::string& row, const std::string& column) {
     if (at == row.npos) return "";
     const std::size_t from = at + key.size();
     return row.substr(from, row.find_first_of(",}", from) - from);
+}
+
+void expect_share(const std::string& row, const std::string& column) {
+    const std::string share = value_in(row, column);
+    ASSERT_NE(share, "") << row;
+    EXPECT_GT(std::stod(share), 0) << row;
+    EXPECT_LE(std::stod(share), 100) << row;
 }
 
 // The rows of an experiment that has been told to be small. Its JSON is checked.
@@ -290,6 +298,9 @@ TEST(SimulateExperiment, Sci) {
     }
     EXPECT_EQ(sums, 5);
     EXPECT_GT(moved, stored);
+    for (const std::string& row : rows_of("sci -n 16 --bytes 4K")) {
+        if (value_in(row, "sum").empty()) expect_share(row, "of_the_optimum_percent");
+    }
 }
 
 // Ranks that share a node send twice as much over its links.
@@ -312,6 +323,8 @@ TEST(SimulateExperiment, SciWithTwoRanksANode) {
 TEST(SimulateExperiment, CoreDirect) {
     int rows = 0;
     for (const std::string& row : rows_of("core-direct -n 32 --bytes 1K")) {
+        expect_share(row, "host_of_the_optimum_percent");
+        expect_share(row, "card_of_the_optimum_percent");
         if (value_in(row, "layout") != "\"flat\"") continue;
         EXPECT_GT(std::stod(value_in(row, "overlap_percent")),
                   std::stod(value_in(row, "host_overlap_percent")))
@@ -328,6 +341,7 @@ TEST(SimulateExperiment, Scale) {
         const std::string progress = value_in(row, "progress");
         if (progress.empty()) {
             EXPECT_GE(std::stod(value_in(row, "noisy_us")), std::stod(value_in(row, "quiet_us")));
+            expect_share(row, "of_the_optimum_percent");
             continue;
         }
         const double overlap = std::stod(value_in(row, "overlap_percent"));
@@ -349,9 +363,7 @@ TEST(SimulateExperiment, Scale) {
 TEST(SimulateExperiment, Best) {
     int rows = 0;
     for (const std::string& row : rows_of("best -n 16 --bytes 8,64K")) {
-        const double share = std::stod(value_in(row, "of_the_optimum_percent"));
-        EXPECT_GT(share, 0) << row;
-        EXPECT_LE(share, 100) << row;
+        expect_share(row, "of_the_optimum_percent");
         EXPECT_GE(std::stod(value_in(row, "time_us")), std::stod(value_in(row, "bound_us")));
         ++rows;
     }
@@ -376,6 +388,10 @@ TEST(SimulateCollective, OnATorus) {
         << done.out << done.err;
     EXPECT_TRUE(contains(done.out, "\nend              70000 ns, rank 0\n")) << done.out;
     EXPECT_TRUE(contains(done.out, "\nby rounds        70000 ns\n")) << done.out;
+    // 1,876 bytes through a node's interface: one as a message of its own, each other takes 5.976 ns.
+    EXPECT_TRUE(
+        contains(done.out, "\nlower bound      16705 ns\nof the optimum   at least 23.9 %\n"))
+        << done.out;
     EXPECT_TRUE(
         contains(simulate(call + "--link-gap 3").out, "\nend              46000 ns, rank 0\n"));
     // Two ranks of a node: an exchange within it, which takes no time here, then both with the other node.
@@ -398,6 +414,7 @@ TEST(SimulateCollective, OnNodes) {
                          "300, inside o 100, inside g 100, inside G 0.5, inside O 0, S 65535\n"))
         << done.out << done.err;
     EXPECT_TRUE(contains(done.out, "\nend              22500 ns, rank 0\n")) << done.out;
+    EXPECT_TRUE(contains(done.out, "\nof the optimum   at least ")) << done.out;
     EXPECT_TRUE(
         contains(simulate(call + "--burst 500").out, "\nend              18500 ns, rank 0"));
     for (const char* algorithm : {"hierarchical", "hierarchical --inner ring"})
@@ -421,7 +438,9 @@ TEST(SimulateCollective, BesideAComputation) {
         << host.out;
     EXPECT_TRUE(contains(host.out,
                          "\nwait             at most 0 ns, rank 0; on average 0 ns\n"
-                         "overlap          45.5 %\n"))
+                         "overlap          45.5 %\n"
+                         "lower bound      100000 ns\n"
+                         "of the optimum   at least 89.3 %\n"))
         << host.out;
     for (const char* engine : {"thread:500", "offload:100"}) {
         EXPECT_TRUE(contains(simulate(call + "--progress " + engine).out,
@@ -436,7 +455,7 @@ TEST(SimulateCollective, BesideAComputation) {
     const Finished json = simulate("barrier -a dissemination -n 2 --compute 1000 --format json");
     EXPECT_TRUE(contains(json.out,
                          "\"rank_wait_ns\": [1500, 1500],\n \"rank_overlap_percent\": [100.0, "
-                         "100.0],\n \"overlap_percent\": 100.0}"))
+                         "100.0],\n \"overlap_percent\": 100.0,\n \"lower_bound_ns\": 5500,"))
         << json.out << json.err;
 }
 

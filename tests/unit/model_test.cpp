@@ -30,6 +30,9 @@ const std::vector<LogGpParameters> all_parameters = {plain, fast, slow_interface
 // Its CPU takes longer for a byte than its interface.
 constexpr LogGpParameters slow_cpu{1'000'000, 300'000, 200'000, 1'000, 4'000, 500, 0, 1 << 30};
 
+// Nothing but g and G.
+constexpr LogGpParameters gaps{0, 0, 3'000'000, 6'000, 0, 0, 0, 1 << 30};
+
 const char* const collectives[] = {
     "barrier",  "bcast",  "gather", "scatter", "allgather",           "allreduce",
     "alltoall", "reduce", "scan",   "exscan",  "reduce_scatter_block"};
@@ -446,7 +449,7 @@ TEST(LowerBound, IsNeverBeatenOnATorus) {
                             schedules_of(family, *known, agreed);
                         if (shortest(schedules) < agreed.bytes) continue;
                         ++uncut;
-                        for (const LogGpParameters& p : {plain, fast, slow_cpu}) {
+                        for (const LogGpParameters& p : {plain, fast, slow_cpu, gaps}) {
                             const auto bound = lower_bound_uncut(
                                 agreed, p, {on.torus, on.link_byte_ps, on.hop_ps});
                             ASSERT_TRUE(bound.has_value());

@@ -16,12 +16,12 @@
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
 #include "model/closed_form.h"
-#include "model/lower_bound.h"
 #include "shape/topology.h"
 #include "simulate/goal.h"
 #include "simulate/goal_schedules.h"
 #include "simulate/lgs.h"
 #include "simulate/loggp.h"
+#include "simulate/lower_bound.h"
 #include "simulate/profile.h"
 #include "simulate/report.h"
 #include "weft/commands.h"
@@ -485,23 +485,24 @@ void add_overlap(const LogGpOutcome& outcome, const LogGpOutcome& alone, const O
     report.wait.assign(outcome.waiting_ps.begin(), outcome.waiting_ps.end());
 }
 
-// What the model says without a simulation. It knows no torus, no nodes, no ends that differ, no other work and
+// What is known without a simulation. The closed form knows no torus, no nodes, no ends that differ, no other work and
 // no disturbance.
 void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
                Report& report) {
-    if (options.ends.recv_overhead_ps || options.ends.recv_byte_overhead_ps ||
-        options.ends.cpu_sends)
-        return;
-    if (options.torus || options.nodes || !options.progress.is_plain() ||
-        options.disturbance.exists())
-        return;
     algorithm::Agreed agreed = options.agreed;
     agreed.collective = family.collective;
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    const Surroundings surroundings{options.parameters, options.ends, options.progress,
+                                    options.torus ? &*options.torus : nullptr,
+                                    options.nodes ? &*options.nodes : nullptr};
+    if (const auto bound = lower_bound(agreed, surroundings))
+        report.lower_bound = unsigned_of(*bound);
+    const MessageEnds& ends = options.ends;
+    if (ends.recv_overhead_ps || ends.recv_byte_overhead_ps || ends.cpu_sends || options.torus ||
+        options.nodes || !options.progress.is_plain() || options.disturbance.exists())
+        return;
     if (const auto time = model::closed_form(algorithm, agreed, options.parameters))
         report.closed_form = {unsigned_of(time->time_ps), unsigned_of(time->cpu_ps)};
-    if (const auto bound = model::lower_bound(agreed, options.parameters))
-        report.lower_bound = unsigned_of(*bound);
 }
 
 // By rounds, on a torus of one rank a node, if that is all there is.

@@ -78,11 +78,9 @@ ExperimentResult run_best(const ExperimentSize& size) {
                 agreed.bytes = bytes;
                 const auto bound_ps = model::lower_bound(agreed, LogGpParameters{});
                 WEFT_ASSERT(bound_ps && fastest.time_ps >= *bound_ps);
-                table.rows.push_back({collective, ranks, bytes, fastest.name,
-                                      Cell::microseconds(fastest.time_ps),
-                                      Cell::microseconds(*bound_ps),
-                                      Cell::percent(static_cast<double>(*bound_ps) /
-                                                    static_cast<double>(fastest.time_ps))});
+                table.rows.push_back(
+                    {collective, ranks, bytes, fastest.name, Cell::microseconds(fastest.time_ps),
+                     Cell::microseconds(*bound_ps), Cell::percent(*bound_ps, fastest.time_ps)});
             }
         }
     }

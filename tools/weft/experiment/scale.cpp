@@ -70,6 +70,7 @@ void add_noise(const SimulatedCall& call, std::int64_t quiet_ps, const LogGpOutc
     };
     table.rows.push_back(
         {call.agreed.ranks, call.family->name, call.agreed.bytes, Cell::microseconds(quiet_ps),
+         Cell::percent(bound_of(call), quiet_ps),
          Cell::microseconds(std::ranges::max(noisy.end_ps)), Cell::percent(share(quiet_ps)),
          Cell::microseconds(injected_ps),
          injected_ps == 0 ? Cell::nothing() : Cell::percent(1 - share(injected_ps))});
@@ -91,6 +92,7 @@ ExperimentResult run_scale(const ExperimentSize& size) {
         "noise: 25 us in every 1 ms, at a point of each core's own; seed 1. With it each rank "
         "computes for as long as "
         "the collective takes alone with noise (noisy_us); noise delays what is computed, too",
+        "of the optimum: of a bound for all algorithms; the optimum may be later",
         "injected: what the most disturbed rank lost; absorbed: 1 - slowdown / injected, below 0 "
         "where "
         "delays of several ranks add up",
@@ -99,8 +101,8 @@ ExperimentResult run_scale(const ExperimentSize& size) {
                             {"ranks", "collective", "bytes", "progress", "alone_us", "together_us",
                              "overlap_percent", "noisy_together_us", "noisy_overlap_percent"}};
     ExperimentTable noise{"noise",
-                          {"ranks", "collective", "bytes", "quiet_us", "noisy_us",
-                           "slowdown_percent", "injected_us", "absorbed_percent"}};
+                          {"ranks", "collective", "bytes", "quiet_us", "of_the_optimum_percent",
+                           "noisy_us", "slowdown_percent", "injected_us", "absorbed_percent"}};
     const std::vector<std::int64_t> all_bytes =
         size.bytes.empty() ? std::vector<std::int64_t>{8} : size.bytes;
     for (std::int64_t ranks = ranks_min; ranks <= ranks_max; ranks *= step) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulate/lower_bound.h"
+
 namespace weft::simulate {
 
 SimulatedCall call_of(const char* collective, const char* algorithm, Rank ranks,
@@ -51,6 +53,13 @@ LogGpOutcome outcome_of(const SimulatedCall& call) {
 
 std::int64_t time_of(const SimulatedCall& call) {
     return std::ranges::max(outcome_of(call).end_ps);
+}
+
+std::int64_t bound_of(const SimulatedCall& call) {
+    const std::optional<std::int64_t> bound_ps = lower_bound(
+        call.agreed, {call.parameters, call.ends, call.progress, call.torus, call.nodes});
+    WEFT_ASSERT(bound_ps);
+    return *bound_ps;
 }
 
 RoundCosts round_costs(const LogGpParameters& p, const MessageEnds& ends,

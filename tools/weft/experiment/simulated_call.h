@@ -35,6 +35,9 @@ LogGpOutcome outcome_of(const SimulatedCall& call);
 // When the last rank ends.
 std::int64_t time_of(const SimulatedCall& call);
 
+// Which no algorithm beats.
+std::int64_t bound_of(const SimulatedCall& call);
+
 // Of rounds on a torus with a rank at each node.
 RoundCosts round_costs(const LogGpParameters& parameters, const MessageEnds& ends,
                        const TorusParameters& torus);

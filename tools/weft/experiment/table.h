@@ -23,6 +23,9 @@ class Cell {
         return decimal(static_cast<double>(time_ps) / 1e6, 2);
     }
     static Cell percent(double share) { return decimal(100 * share, 1); }
+    static Cell percent(std::int64_t part, std::int64_t whole) {
+        return percent(static_cast<double>(part) / static_cast<double>(whole));
+    }
 
     const std::string& text() const { return text_; }
     const std::string& json() const { return json_; }
