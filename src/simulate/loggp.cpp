@@ -53,6 +53,7 @@ struct BesideRank {
     std::int64_t card_free_ps = 0;
     std::int64_t left_ps = 0;      // to compute
     std::int64_t computed_ps = 0;  // on a core that ranks share: when nothing was left
+    bool has_begun = false;
 };
 
 constexpr Instance no_instance = 0xffffffffu;
@@ -161,7 +162,7 @@ class LogGpMachine::Inside {
         WEFT_ASSERT(!ends_.cpu_receives_along || (progress_.is_plain() && !torus_));
         if (torus_) WEFT_RETURN_IF_NOT_OK(lay_links());
         if (nodes_) WEFT_RETURN_IF_NOT_OK(make_nodes());
-        if (!progress_.is_plain()) beside_.assign(ranks_.size(), {0, 0, progress_.compute_ps});
+        if (!progress_.is_plain()) beside_.assign(ranks_.size(), {.left_ps = progress_.compute_ps});
         while (now_ps_ < time_max_ps) {
             const bool is_empty = queue_.is_empty();
             // All that starts at one time changes the rates at once.
@@ -236,11 +237,7 @@ class LogGpMachine::Inside {
         const std::uint32_t argument = event.what & argument_mask;
         switch (static_cast<EventKind>(event.what >> argument_bits)) {
             case EventKind::begin:
-                if (!beside_.empty()) {
-                    rank.cpu_free_ps = now_ps_;
-                    beside_[event.rank].start_ps = now_ps_;
-                    if (!cores_.empty()) begin_computing(event.rank);
-                }
+                if (!beside_.empty() && !begin_beside_computing(event.rank)) break;
                 for (const OpId root : rank.structure->schedule().roots()) ready_.push_back(root);
                 break;
             case EventKind::complete: complete(rank, argument); break;
@@ -627,9 +624,8 @@ class LogGpMachine::Inside {
     [[gnu::noinline]] std::int64_t compute_beside(std::uint32_t r, Work work, std::int64_t cost_ps,
                                                   bool inside, std::int64_t done_ps) {
         if (!cores_.empty()) return compute_on_core(r, work, cost_ps, done_ps);
-        const bool is_message =
-            work != Work::reduction && work != Work::copy && (!inside || nodes_->has_card_inside);
-        if (is_message && progress_.by == Progress::By::offload) return trigger(r, work);
+        const bool is_message = work != Work::reduction && work != Work::copy;
+        if (is_message && has_card(inside)) return trigger(r, work);
         return work_from(r, work, begin_beside(r), cost_ps);
     }
 
@@ -669,6 +665,39 @@ class LogGpMachine::Inside {
         core.free_ps = later(core.free_ps, sleeps      ? progress_.wake_ps
                                            : is_others ? nodes_->switch_ps
                                                        : 0);
+    }
+
+    // False: its card gets lists first, and it begins again.
+    bool begin_beside_computing(std::uint32_t r) {
+        BesideRank& beside = beside_[r];
+        if (beside.has_begun) return true;
+        beside.has_begun = true;
+        beside.start_ps = now_ps_;
+        ranks_[r].cpu_free_ps = now_ps_;
+        if (!cores_.empty()) begin_computing(r);
+        if (progress_.by != Progress::By::offload || progress_.list_ps == 0) return true;
+        const std::int64_t cost_ps = model::times(lists_of(r), progress_.list_ps);
+        push(work_from(r, Work::list, now_ps_, cost_ps), r, EventKind::begin, 0);
+        return false;
+    }
+
+    // As compile_tasks() makes them of the lanes that the card reaches.
+    std::int64_t lists_of(std::uint32_t r) {
+        SimulatedRank& rank = ranks_[r];
+        std::int64_t lists = 0;
+        const auto count = [&](std::uint32_t peer) {
+            lists += has_card(is_inside(r, peer)) ? 1 : 0;
+        };
+        for (std::size_t i = 0; i < rank.structure->sends().lanes(); ++i)
+            count(ranks_.to(rank, i).peer);
+        const std::size_t from = rank.structure->recvs().lanes();
+        if (!nodes_) return lists + static_cast<std::int64_t>(from);
+        for (std::size_t i = 0; i < from; ++i) count(ranks_.source(ranks_.from(rank, i)).peer);
+        return lists;
+    }
+
+    bool has_card(bool inside) const {
+        return progress_.by == Progress::By::offload && (!inside || nodes_->has_card_inside);
     }
 
     void begin_computing(std::uint32_t r) {

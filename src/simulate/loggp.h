@@ -64,7 +64,7 @@ struct TorusParameters {
 // What one part of a rank does for a while.
 struct BusySpan {
     enum class Unit : std::uint8_t { cpu, sending, receiving, card };
-    enum class Work : std::uint8_t { send, recv, reduction, copy, question, answer };
+    enum class Work : std::uint8_t { send, recv, reduction, copy, question, answer, list };
     std::uint32_t rank;
     Unit unit;
     Work work;

@@ -11,7 +11,10 @@ struct Progress {
         // it finds work it goes on, and once all is computed it does nothing else
         thread,  // a CPU of its own, unless it shares_core: it sleeps while there is nothing to do and takes
                  // `wake_ps` to wake
-        offload,  // a card, which takes `trigger_ps` for a message; reductions and copies are the host's
+        // A card, which takes `trigger_ps` for a message. It carries out the lists of compile_tasks() of all lanes that
+        // it reaches; the rest is the host's, which also takes `list_ps` at the start to hand over each list. Unlike
+        // there, a CTS answers a question, and a join never needs the host.
+        offload,
     };
     By by = By::host;
     std::int64_t compute_ps = 0;  // of each rank, from its start
@@ -21,6 +24,7 @@ struct Progress {
     bool shares_core =
         false;  // the thread: it takes the core from what is computed, from waking to sleeping
     std::int64_t trigger_ps = 0;
+    std::int64_t list_ps = 0;
 
     bool has_own_core() const { return by == By::thread && !shares_core; }
     bool is_plain() const { return by == By::host && compute_ps == 0; }

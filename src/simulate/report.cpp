@@ -186,7 +186,8 @@ std::string to_json(const Report& report) {
 
 std::string to_trace(std::span<const BusySpan> spans) {
     constexpr const char* units[] = {"CPU", "sending", "receiving", "card"};
-    constexpr const char* works[] = {"send", "receive", "reduction", "copy", "question", "answer"};
+    constexpr const char* works[] = {"send",     "receive", "reduction", "copy",
+                                     "question", "answer",  "list"};
     constexpr std::uint64_t ps_per_us = 1'000'000;
     std::string text = "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n";
     std::uint32_t ranks = 0;

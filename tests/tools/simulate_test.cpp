@@ -446,6 +446,8 @@ TEST(SimulateCollective, BesideAComputation) {
         EXPECT_TRUE(contains(simulate(call + "--progress " + engine).out,
                              "\nend              100000 ns, rank 0\n"));
     }
+    EXPECT_TRUE(contains(simulate(call + "--progress offload:100:50").out,
+                         "\nend              100400 ns, rank 0\n"));
     const Finished shared = simulate(call + "--progress thread:500:shared --format csv");
     EXPECT_TRUE(
         shared.out.starts_with("rank,end_ns,cpu_ns,wait_ns,overlap_percent\n"

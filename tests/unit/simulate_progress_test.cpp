@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
+#include "schedule/tasks/tasks.h"
+#include "shape/topology.h"
 #include "simulate/loggp.h"
+#include "support/loggp.h"
 
 namespace weft::simulate {
 namespace {
@@ -116,6 +119,86 @@ TEST(Progress, ACardLeavesReductionsToTheHost) {
     EXPECT_EQ(allreduce().cpu_ns, 4 * 500);
     progress.compute_ps = 100'000 * ns;
     EXPECT_EQ(allreduce().end_ns, 100'000 + 500 + 3 * (exchange_ns + 500));
+}
+
+// Between ranks of a node by the host, unless the card reaches them. Of every algorithm, the host does what
+// compile_tasks() leaves, and hands over the lists.
+TEST(Progress, ACardCarriesOutTaskLists) {
+    constexpr LogGpParameters p{.overhead_ps = 1'000'000,
+                                .byte_overhead_ps = 10'000,
+                                .byte_reduction_ps = 300,
+                                .byte_copy_ps = 7,
+                                .eager_bytes_max = 1 << 30};
+    constexpr std::int64_t overhead_ps = 2'000'000;
+    Progress progress;
+    progress.by = Progress::By::offload;
+    progress.trigger_ps = 100 * ns;
+    progress.list_ps = 50 * ns;
+    NodesParameters nodes;
+    nodes.nodes = nodes.ranks_per_node = 4;
+    nodes.inside = p;
+    nodes.inside.overhead_ps = overhead_ps;
+    std::vector<Rank> marks;
+    for (Rank r = 0; r < ranks; ++r) marks.push_back(r / nodes.ranks_per_node);
+    const Topology topology(marks);
+    int algorithms = 0;
+    for (const algorithm::Family& family : algorithm::catalogue()) {
+        if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) continue;
+        for (const algorithm::Algorithm* const known : family.algorithms) {
+            algorithm::Agreed agreed;
+            agreed.collective = family.collective;
+            agreed.ranks = ranks;
+            agreed.bytes = family.has_data() ? 1000 : 0;
+            agreed.tuning.segment_bytes = 256;
+            agreed.topology = &topology;
+            if (!known->unmet_need(agreed).empty()) continue;
+            for (const bool reaches_all : {true, false}) {
+                nodes.has_card_inside = reaches_all;
+                LogGpMachine machine(p);
+                machine.set_nodes(nodes);
+                machine.set_progress(progress);
+                std::vector<std::int64_t> of_host;
+                for (Rank r = 0; r < ranks; ++r) {
+                    Result<Schedule> schedule =
+                        build_rank(*known, family.problem(agreed, r, /*in_place=*/false));
+                    ASSERT_TRUE(schedule.is_ok()) << last_detail();
+                    machine.add(*schedule);
+                    std::vector<bool> reaches;
+                    for (const ScheduleLane& lane : schedule->lanes())
+                        reaches.push_back(reaches_all ||
+                                          marks[static_cast<std::size_t>(lane.peer)] !=
+                                              marks[static_cast<std::size_t>(r)]);
+                    const Tasks tasks = compile_tasks(*schedule, reaches);
+                    std::int64_t& host_ps = of_host.emplace_back();
+                    host_ps = static_cast<std::int64_t>(tasks.lists.size()) * progress.list_ps;
+                    for (const Op& op : tasks.rest.ops()) {
+                        if (op.is_message())
+                            host_ps += overhead_ps +
+                                       std::max<std::int64_t>(op.bytes - 1, 0) * p.byte_overhead_ps;
+                        if (op.reduces()) host_ps += op.bytes * p.byte_reduction_ps;
+                        if (op.kind == OpKind::copy) host_ps += op.bytes * p.byte_copy_ps;
+                    }
+                }
+                EXPECT_EQ(test::outcome_of(machine).cpu_ps, of_host)
+                    << family.name << " " << known->name << (reaches_all ? ", all" : "");
+            }
+            ++algorithms;
+        }
+    }
+    EXPECT_GT(algorithms, 50);
+}
+
+// A barrier has four peers to send to, and four to receive from.
+TEST(Progress, TheHostGivesTheCardItsLists) {
+    Progress progress;
+    progress.by = Progress::By::offload;
+    progress.trigger_ps = 100 * ns;
+    progress.list_ps = 300 * ns;
+    EXPECT_EQ(barrier(progress).end_ns, 8 * 300 + 4 * (100 + 2500 + 100));
+    EXPECT_EQ(barrier(progress).cpu_ns, 8 * 300);
+    progress.compute_ps = 100'000 * ns;
+    EXPECT_EQ(barrier(progress).end_ns, 8 * 300 + 100'000);
+    EXPECT_EQ(barrier(progress).waiting_ns, 0);
 }
 
 TEST(Progress, WhoWaits) {

@@ -251,27 +251,26 @@ void read_skew(const std::string& text, Rank ranks, Disturbance& disturbance) {
     disturbance.late_rank = static_cast<Rank>(*rank);
 }
 
-// "host:1000:50", "thread:2000", "thread:2000:shared", "offload:100"
+// "host:1000:50", "thread:2000", "thread:2000:shared", "offload:100", "offload:100:50"
 void read_progress(const std::string& text, Progress& progress) {
     const std::vector<std::string> parts = parts_of(text);
     const std::optional<std::int64_t> first_ps = time_of(parts, 1);
     const bool is_host = parts[0] == "host";
+    const bool is_card = parts[0] == "offload";
     progress.shares_core = parts[0] == "thread" && parts.size() == 3 && parts[2] == "shared";
-    const std::optional<std::int64_t> look_ps =
-        is_host && parts.size() == 3 ? time_of(parts, 2) : 0;
-    if ((!is_host && parts[0] != "thread" && parts[0] != "offload") || !first_ps || !look_ps ||
-        parts.size() > (is_host || progress.shares_core ? 3 : 2)) {
+    const std::optional<std::int64_t> second_ps =
+        (is_host || is_card) && parts.size() == 3 ? time_of(parts, 2) : 0;
+    if ((!is_host && !is_card && parts[0] != "thread") || !first_ps || !second_ps ||
+        parts.size() > (is_host || is_card || progress.shares_core ? 3 : 2)) {
         refuse("progress = " + text +
-               "; expected host:POLL, host:POLL:LOOK, thread:WAKE, thread:WAKE:shared or "
-               "offload:TRIGGER, in ns");
+               "; expected host:POLL, host:POLL:LOOK, thread:WAKE, thread:WAKE:shared, "
+               "offload:TRIGGER or offload:TRIGGER:LIST, in ns");
     }
-    progress.by = is_host                ? Progress::By::host
-                  : parts[0] == "thread" ? Progress::By::thread
-                                         : Progress::By::offload;
-    (is_host                ? progress.poll_ps
-     : parts[0] == "thread" ? progress.wake_ps
-                            : progress.trigger_ps) = *first_ps;
-    progress.look_ps = *look_ps;
+    progress.by = is_host   ? Progress::By::host
+                  : is_card ? Progress::By::offload
+                            : Progress::By::thread;
+    (is_host ? progress.poll_ps : is_card ? progress.trigger_ps : progress.wake_ps) = *first_ps;
+    (is_card ? progress.list_ps : progress.look_ps) = *second_ps;
 }
 
 // "1000000:5000:200"
@@ -815,9 +814,9 @@ void add_simulate(CLI::App& app) {
                      "What each rank computes beside the collective, in ns")
         ->transform(simulate::nanoseconds())
         ->default_str("0");
-    command->add_option(
-        "--progress", options->progress_by,
-        "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE[:shared], offload:TRIGGER");
+    command->add_option("--progress", options->progress_by,
+                        "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE[:shared], "
+                        "offload:TRIGGER[:LIST]");
     command->add_option("--skew", options->skew,
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,

@@ -25,6 +25,7 @@ constexpr LogGpParameters shared_memory{.latency_ps = 200'000,
                                         .byte_copy_ps = 250,
                                         .eager_bytes_max = 16 * 1024};
 constexpr std::int64_t trigger_ps = 100'000;
+constexpr std::int64_t list_ps = 100'000;
 constexpr std::int64_t look_ps = 100'000;
 constexpr std::int64_t looks = 32;
 
@@ -77,7 +78,9 @@ ExperimentResult run_core_direct(const ExperimentSize& size) {
         "the host looks 32 times while it computes, for 0.1 us; it computes for as long as the "
         "collective takes alone with the card",
         "of the optimum: of a bound for all algorithms; the optimum may be later",
-        "not modelled: the card's cost of a connection; k messages share one link",
+        "assumed, connections: the host takes 0.1 us to give the card the list of what it sends to "
+        "a "
+        "peer, or receives; k messages share one link",
     };
     const Rank number = std::min(
         nodes_of_paper, size.ranks_max.value_or(nodes_of_paper * ranks_per_node) / ranks_per_node);
@@ -117,6 +120,7 @@ ExperimentResult run_core_direct(const ExperimentSize& size) {
             Progress card = host;
             card.by = Progress::By::offload;
             card.trigger_ps = trigger_ps;
+            card.list_ps = list_ps;
             call.progress = card;
             if (!layout.is_hierarchical) call.nodes = &over_card;
             const std::int64_t card_ps = time_of(call);
