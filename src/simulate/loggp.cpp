@@ -51,8 +51,12 @@ struct LargeMessage {
 struct BesideRank {
     std::int64_t start_ps = 0;
     std::int64_t card_free_ps = 0;
-    std::int64_t left_ps = 0;      // to compute
-    std::int64_t computed_ps = 0;  // on a core that ranks share: when nothing was left
+    std::int64_t left_ps = 0;  // to compute
+    // On a core that ranks share: when nothing was left, and for how long the core had nothing to do until then, and
+    // until the rank's last work there.
+    std::int64_t computed_ps = 0;
+    std::int64_t idle_computed_ps = 0;
+    std::int64_t idle_worked_ps = 0;
     bool has_begun = false;
 };
 
@@ -89,6 +93,7 @@ constexpr std::uint32_t no_rank = 0xffffffffu;
 // That ranks share.
 struct SharedCore {
     std::int64_t free_ps = 0;
+    std::int64_t idle_ps = 0;                   // until then, beside computations
     std::uint32_t rank = no_rank;               // for which it worked last
     std::vector<std::uint32_t> computing = {};  // ranks that have something left to compute
 };
@@ -188,12 +193,7 @@ class LogGpMachine::Inside {
             const std::int64_t end_ps = std::max(rank.end_ps, computed_ps);
             outcome.end_ps.push_back(end_ps);
             outcome.cpu_ps.push_back(rank.cpu_ps);
-            const std::int64_t busy_ps =
-                progress_.has_own_core() || (!cores_.empty() && !beside_.empty())
-                    ? computed_ps
-                    : model::plus(rank.cpu_ps + progress_.compute_ps,
-                                  disturbed_ps_.empty() ? 0 : disturbed_ps_[r]);
-            outcome.waiting_ps.push_back(std::max<std::int64_t>(end_ps - busy_ps, 0));
+            outcome.waiting_ps.push_back(waiting_ps(r, end_ps, computed_ps));
         }
         outcome.disturbed_ps = std::move(disturbed_ps_);
         return outcome;
@@ -555,6 +555,21 @@ class LogGpMachine::Inside {
         rank.cpu_free_ps = now_ps_;
     }
 
+    std::int64_t waiting_ps(std::uint32_t r, std::int64_t end_ps, std::int64_t computed_ps) const {
+        const SimulatedRank& rank = ranks_[r];
+        if (!cores_.empty() && !beside_.empty()) {
+            const BesideRank& beside = beside_[r];
+            const std::int64_t left_ps = std::max(rank.cpu_free_ps, computed_ps);
+            return std::max<std::int64_t>(beside.idle_worked_ps - beside.idle_computed_ps, 0) +
+                   std::max<std::int64_t>(end_ps - left_ps, 0);
+        }
+        const std::int64_t busy_ps =
+            progress_.has_own_core() ? computed_ps
+                                     : model::plus(rank.cpu_ps + progress_.compute_ps,
+                                                   disturbed_ps_.empty() ? 0 : disturbed_ps_[r]);
+        return std::max<std::int64_t>(end_ps - busy_ps, 0);
+    }
+
     // Of what a rank computes beside the collective.
     std::int64_t end_of_computing(std::uint32_t r) {
         if (beside_.empty()) return 0;
@@ -653,6 +668,7 @@ class LogGpMachine::Inside {
         }
         record(r, Unit::cpu, work, begin, core.free_ps);
         ranks_[r].cpu_free_ps = core.free_ps;
+        if (!beside_.empty()) beside_[r].idle_worked_ps = core.idle_ps;
         return core.free_ps;
     }
 
@@ -704,6 +720,7 @@ class LogGpMachine::Inside {
         SharedCore& core = cores_[r % cores_.size()];
         compute_until(core, now_ps_);
         beside_[r].computed_ps = now_ps_;
+        beside_[r].idle_computed_ps = core.idle_ps;
         if (beside_[r].left_ps > 0) core.computing.push_back(r);
     }
 
@@ -723,6 +740,7 @@ class LogGpMachine::Inside {
                 return beside_[r].left_ps == 0;
             });
         }
+        if (core.computing.empty()) core.idle_ps += std::max<std::int64_t>(until_ps - time_ps, 0);
         time_ps = std::max(time_ps, until_ps);
     }
 

@@ -126,6 +126,40 @@ TEST(Nodes, ComputationsAndThreadsShareCores) {
     EXPECT_EQ(std::ranges::max(outcome.end_ps), outcome.end_ps[1]);
 }
 
+// Of a barrier, both ways of messages are waited for, but for what is computed meanwhile: on as many cores, or on one.
+TEST(Nodes, WhoWaitsOnSharedCores) {
+    const auto outcome_of = [&](Rank cores, std::int64_t compute_ps) {
+        NodesParameters on = nodes(4, 1);
+        on.cores = cores;
+        Progress progress;
+        progress.by = Progress::By::thread;
+        progress.shares_core = true;
+        progress.compute_ps = compute_ps;
+        LogGpMachine machine(parameters);
+        machine.set_nodes(on);
+        machine.set_progress(progress);
+        const algorithm::Family* const family = algorithm::find_family("barrier");
+        algorithm::Agreed agreed;
+        agreed.ranks = 4;
+        for (Rank r = 0; r < 4; ++r)
+            machine.add(*build_rank(*family->find("dissemination"),
+                                    family->problem(agreed, r, /*in_place=*/true)));
+        return test::outcome_of(machine);
+    };
+    for (const std::int64_t compute_ps : {0, 1'000'000, 3'000'000, 100'000'000}) {
+        const LogGpOutcome own = outcome_of(4, compute_ps);
+        EXPECT_EQ(own.waiting_ps, outcome_of(0, compute_ps).waiting_ps);
+        EXPECT_EQ(own.waiting_ps[0], std::max<std::int64_t>(2 * L - compute_ps, 0));
+        // One core: all work of all ranks is one after another, until the last one ends.
+        const LogGpOutcome shared = outcome_of(1, compute_ps);
+        const auto last = std::ranges::max_element(shared.end_ps) - shared.end_ps.begin();
+        EXPECT_TRUE(
+            are_close(shared.waiting_ps[static_cast<std::size_t>(last)],
+                      shared.end_ps[static_cast<std::size_t>(last)] - 4 * (compute_ps + 4 * o)))
+            << compute_ps;
+    }
+}
+
 // Ranks 0 and 1 share a node, as do 2 and 3.
 TEST(Nodes, RanksThatSendAtOnceShareTheLink) {
     constexpr std::int64_t further = 1000;
