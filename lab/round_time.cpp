@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "lab/measure.h"
+#include "model/loggp.h"
 #include "schedule/unroll.h"
 
 namespace weft {
 namespace {
+
+using model::after_first;
 
 struct Round {
     std::int64_t bytes_max = 0;
@@ -17,8 +20,6 @@ struct Round {
     bool reduces = false;
     std::vector<std::int64_t> link_bytes;  // by link
 };
-
-std::int64_t after_first(std::int64_t bytes) { return std::max<std::int64_t>(bytes - 1, 0); }
 
 }  // namespace
 

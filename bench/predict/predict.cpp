@@ -19,6 +19,7 @@
 #include "bench/statistics.h"
 #include "bench/table.h"
 #include "bench/tune/measure.h"
+#include "c_api/guard.h"
 #include "model/measured.h"
 #include "select/by_model.h"
 #include "simulate/loggp.h"
@@ -261,7 +262,7 @@ std::optional<std::string> chosen_by(const ModelSelection& selection,
 int run_rank(const PredictOptions& options, const Plan& plan,
              const std::vector<std::string>& words) {
     const Job job = join_job(options.testbed.ranks);
-    const Topology topology = topology_of(job);
+    const Topology& topology = c_api::current_process()->world().topology();
     const Network network = network_of(job, plan, options.testbed);
     const ModelSelection selection = selection_of(plan, options.testbed);
     const std::int64_t rest_ns = network.nodes ? link_rest_ns(options.testbed.rate) : 0;

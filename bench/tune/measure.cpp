@@ -135,15 +135,6 @@ std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::
     return std::move(*schedule);
 }
 
-Topology topology_of(const Job& job) {
-    weft_comm node = WEFT_COMM_NULL;
-    must(weft_comm_split_node(job.comm, 0, &node), "weft_comm_split_node");
-    std::int32_t first = job.rank;
-    must(weft_allreduce(WEFT_IN_PLACE, &first, 1, WEFT_INT32, WEFT_MIN, node), "weft_allreduce");
-    must(weft_comm_free(&node), "weft_comm_free");
-    return Topology(gather(job, std::vector<Rank>{first}));
-}
-
 Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names) {
     std::vector<const Collective*> wanted;
     for (const std::string& name : names) {

@@ -44,9 +44,6 @@ void free_candidates(std::vector<Candidate>& candidates);
 std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::string& setting,
                                     algorithm::Agreed agreed, Rank rank);
 
-// The nodes of the job's ranks. Collective.
-Topology topology_of(const Job& job);
-
 // fastest: a candidate whose interval lies above the fastest's is left out from then on, and all end when the rest have
 // narrow intervals. all: none is left out, and there are as many repetitions as asked for (or a few more).
 enum class Endurance { fastest, all };

@@ -12,6 +12,7 @@
 #include "bench/progress.h"
 #include "bench/sizes.h"
 #include "bench/tune/measure.h"
+#include "c_api/guard.h"
 
 namespace weft::bench {
 namespace {
@@ -82,7 +83,7 @@ void write_table(const TuneOptions& options, const Plan& plan, const Record& rec
 int run_rank(const TuneOptions& options, const Plan& plan) {
     const bool is_forced = is_engine_forced();  // join_job() also chooses one
     const Job job = join_job(options.testbed.ranks);
-    const Topology topology = topology_of(job);
+    const Topology& topology = c_api::current_process()->world().topology();
     const Place place = {job.ranks, topology.nodes(), forced_engine(job, is_forced),
                          *switch_setting("WEFT_REPRODUCIBLE")};
     const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +

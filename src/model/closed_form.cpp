@@ -61,12 +61,12 @@ std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agre
 // The segments that follow the first one through a pipeline only add what keeps the busiest rank busy.
 std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParameters& p,
                        bool are_ends_along) {
-    const std::int64_t after_first = std::max<std::int64_t>(path.longest - 1, 0);
-    const std::int64_t overhead = plus(p.overhead_ps, times(after_first, p.byte_overhead_ps));
-    const std::int64_t gap = plus(p.gap_ps, times(after_first, p.byte_gap_ps));
+    const std::int64_t further = after_first(path.longest);
+    const std::int64_t overhead = plus(p.overhead_ps, times(further, p.byte_overhead_ps));
+    const std::int64_t gap = plus(p.gap_ps, times(further, p.byte_gap_ps));
     const std::int64_t ends = are_ends_along ? p.overhead_ps : overhead;
     const std::int64_t whole =
-        plus(plus(ends, ends), plus(p.latency_ps, times(after_first, p.byte_gap_ps)));
+        plus(plus(ends, ends), plus(p.latency_ps, times(further, p.byte_gap_ps)));
     const std::int64_t later = path.messages - 1;
     const std::int64_t busy =
         ranks == 2 ? overhead : plus(overhead, overhead);  // the others also receive
@@ -75,16 +75,16 @@ std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParamete
 
 ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const Agreed& agreed,
                   const LogGpParameters& p, bool are_ends_along) {
-    const std::int64_t after_first = path.bytes_after_first();
+    const std::int64_t further = path.bytes_after_first();
     const bool is_pipeline = algorithm.tunes == algorithm::Tunes::segments && path.messages > 1 &&
                              (path.rounds > path.messages || agreed.ranks == 2);
     ModelTime time;
-    const std::int64_t bytes_cpu_ps = times(after_first, 2 * p.byte_overhead_ps);
+    const std::int64_t bytes_cpu_ps = times(further, 2 * p.byte_overhead_ps);
     const std::int64_t others_cpu_ps =
         plus(times(path.rounds, 2 * p.overhead_ps), times(path.combined, p.byte_reduction_ps));
     time.cpu_ps = plus(others_cpu_ps, bytes_cpu_ps);
     time.time_ps = plus(are_ends_along ? others_cpu_ps : time.cpu_ps,
-                        plus(times(path.rounds, p.latency_ps), times(after_first, p.byte_gap_ps)));
+                        plus(times(path.rounds, p.latency_ps), times(further, p.byte_gap_ps)));
     if (is_pipeline) time.time_ps = pipelined(path, agreed.ranks, p, are_ends_along);
     if (path.longest > p.eager_bytes_max) {
         time.cpu_ps = plus(time.cpu_ps, times(path.rounds, 2 * p.overhead_ps));

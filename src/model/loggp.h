@@ -23,6 +23,11 @@ struct LogGpParameters {
     std::int64_t eager_bytes_max = 65535;  // S
 };
 
+// Bytes of a message but the first, which is in o, L and g.
+constexpr std::int64_t after_first(std::int64_t bytes) {
+    return std::max<std::int64_t>(bytes - 1, 0);
+}
+
 // How long something takes, and for how much of that the CPU works.
 struct ModelTime {
     std::int64_t time_ps = 0;

@@ -49,9 +49,6 @@ bool is_over_at_once(const Family& family, const Agreed& agreed) {
     return agreed.ranks == 1 || (family.has_data() && agreed.bytes == 0);
 }
 
-// Bytes of a message but the first, which is in o, L and g.
-std::int64_t after_first(std::int64_t bytes) { return std::max<std::int64_t>(bytes - 1, 0); }
-
 // Of one end of a message.
 std::int64_t cpu_ps(const LogGpParameters& p, std::int64_t bytes) {
     return plus(p.overhead_ps, times(after_first(bytes), p.byte_overhead_ps));

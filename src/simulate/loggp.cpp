@@ -11,6 +11,7 @@
 namespace weft::simulate {
 namespace {
 
+using model::after_first;
 using Unit = BusySpan::Unit;
 using Work = BusySpan::Work;
 
@@ -842,9 +843,6 @@ class LogGpMachine::Inside {
         return std::min(time_ps + cost_ps, time_max_ps);
     }
 
-    static std::int64_t after_first(std::int64_t bytes) {
-        return std::max<std::int64_t>(bytes - 1, 0);
-    }
     std::int64_t message_overhead(std::int64_t bytes, bool inside) const {
         const LogGpParameters& p = network(inside);
         return p.overhead_ps + after_first(bytes) * p.byte_overhead_ps;

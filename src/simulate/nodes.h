@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "model/loggp.h"
+#include "shape/topology.h"
 
 namespace weft::simulate {
 
@@ -22,6 +24,11 @@ struct NodesParameters {
     bool has_card_inside = false;
 
     Rank ranks() const { return nodes * ranks_per_node; }
+    Topology topology() const {
+        std::vector<Rank> marks;
+        for (Rank r = 0; r < ranks(); ++r) marks.push_back(r / ranks_per_node);
+        return Topology(marks);
+    }
     std::uint32_t node_of(std::uint32_t rank) const {
         return rank / static_cast<std::uint32_t>(ranks_per_node);
     }

@@ -65,10 +65,7 @@ struct Tried {
 
 Tried expect_never_beaten(const Place& place, const std::vector<std::int64_t>& all_bytes) {
     Tried tried;
-    std::vector<Rank> marks;
-    for (Rank r = 0; r < place.ranks; ++r)
-        marks.push_back(place.nodes ? r / place.nodes->ranks_per_node : r);
-    const Topology topology(marks);
+    const Topology topology = place.nodes.value_or(NodesParameters{}).topology();
     for (const Family& family : algorithm::catalogue()) {
         if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) continue;
         for (const Algorithm* const known : family.algorithms) {

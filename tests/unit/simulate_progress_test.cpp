@@ -138,9 +138,7 @@ TEST(Progress, ACardCarriesOutTaskLists) {
     nodes.nodes = nodes.ranks_per_node = 4;
     nodes.inside = p;
     nodes.inside.overhead_ps = overhead_ps;
-    std::vector<Rank> marks;
-    for (Rank r = 0; r < ranks; ++r) marks.push_back(r / nodes.ranks_per_node);
-    const Topology topology(marks);
+    const Topology topology = nodes.topology();
     int algorithms = 0;
     for (const algorithm::Family& family : algorithm::catalogue()) {
         if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) continue;
@@ -166,8 +164,7 @@ TEST(Progress, ACardCarriesOutTaskLists) {
                     std::vector<bool> reaches;
                     for (const ScheduleLane& lane : schedule->lanes())
                         reaches.push_back(reaches_all ||
-                                          marks[static_cast<std::size_t>(lane.peer)] !=
-                                              marks[static_cast<std::size_t>(r)]);
+                                          topology.node_of(lane.peer) != topology.node_of(r));
                     const Tasks tasks = compile_tasks(*schedule, reaches);
                     std::int64_t& host_ps = of_host.emplace_back();
                     host_ps = static_cast<std::int64_t>(tasks.lists.size()) * progress.list_ps;

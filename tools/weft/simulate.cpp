@@ -226,9 +226,7 @@ void declare_nodes(Options& options, bool has_ranks) {
     if (!options.inside.empty()) read_inside(options.inside, nodes.inside);
     nodes.cores = options.cores;
     options.agreed.ranks = nodes.ranks();
-    std::vector<Rank> marks;
-    for (Rank r = 0; r < nodes.ranks(); ++r) marks.push_back(r / nodes.ranks_per_node);
-    options.agreed.topology = &options.topology.emplace(marks);
+    options.agreed.topology = &options.topology.emplace(nodes.topology());
 }
 
 // "normal:1000", "late:1000:3"
@@ -640,19 +638,21 @@ void simulate_collective(Options& options) {
         report.title = title;
         return simulate_program(*program, options, std::move(report));
     }
-    const auto for_all = [&](const auto& use) { for_schedules(family, *known, options, use); };
+    const bool has_rounds = options.torus && !options.nodes && options.progress.is_plain() &&
+                            !options.disturbance.exists();
+    std::vector<Schedule> kept;  // for the time by rounds
+    std::uint64_t ops = 0;
+    const auto for_all = [&](const auto& use) {
+        for_schedules(family, *known, options, [&](const Schedule& schedule) {
+            use(schedule);
+            if (!has_rounds || std::ssize(kept) == agreed.ranks) return;
+            ops += written_out_ops(schedule);
+            if (ops <= rounds_ops_max) kept.push_back(schedule);
+        });
+    };
     simulate_schedules(options, title, for_all, [&](Report& report) {
         add_model(family, *known, options, report);
-        if (!options.torus || options.nodes || !options.progress.is_plain() ||
-            options.disturbance.exists())
-            return;
-        std::vector<Schedule> schedules;
-        std::uint64_t ops = 0;
-        for_all([&](const Schedule& schedule) {
-            ops += written_out_ops(schedule);
-            if (ops <= rounds_ops_max) schedules.push_back(schedule);
-        });
-        if (ops <= rounds_ops_max) add_rounds(schedules, options, report);
+        if (std::ssize(kept) == agreed.ranks) add_rounds(kept, options, report);
     });
 }
 

@@ -94,9 +94,7 @@ ExperimentResult run_core_direct(const ExperimentSize& size) {
     NodesParameters over_card = nodes;
     over_card.inside = card_network;
     over_card.has_card_inside = true;
-    std::vector<Rank> marks;
-    for (Rank r = 0; r < nodes.ranks(); ++r) marks.push_back(r / ranks_per_node);
-    const Topology topology(marks);
+    const Topology topology = nodes.topology();
     const std::vector<std::int64_t> all_bytes =
         size.bytes.empty() ? std::vector<std::int64_t>{64, 1024, 16384, 65536} : size.bytes;
     ExperimentTable times{"times",

@@ -43,24 +43,14 @@ std::string text_of(const std::vector<Rank>& sizes) {
 // A torus of nodes with one or two ranks.
 struct Place {
     explicit Place(const std::vector<Rank>& sizes, Rank ranks_per_node)
-        : torus(sizes), topology(nodes_of(torus, ranks_per_node)) {
-        nodes.nodes = torus.ranks();
-        nodes.ranks_per_node = ranks_per_node;
-        nodes.inside = inside;
-    }
+        : torus(sizes),
+          nodes{.nodes = torus.ranks(), .ranks_per_node = ranks_per_node, .inside = inside},
+          topology(nodes.topology()) {}
     bool has_single_ranks() const { return nodes.ranks_per_node == 1; }
 
     Torus torus;
     NodesParameters nodes;
     Topology topology;
-
-  private:
-    static std::vector<Rank> nodes_of(const Torus& torus, Rank ranks_per_node) {
-        std::vector<Rank> nodes;
-        for (Rank r = 0; r < torus.ranks() * ranks_per_node; ++r)
-            nodes.push_back(r / ranks_per_node);
-        return nodes;
-    }
 };
 
 SimulatedCall at(const Place& place, const Named& named, std::int64_t bytes) {
