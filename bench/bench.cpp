@@ -377,7 +377,7 @@ void add_dropin(CLI::App& bench) {
     auto options = std::make_shared<DropinOptions>();
     CLI::App* command = bench.add_subcommand(
         "dropin", "An MPI program without and with the drop-in library, beside MPIs");
-    command->add_option("--measure", options->measures, "Which: overlap, latency, calls")
+    command->add_option("--measure", options->measures, "Which: overlap, latency, blocking, calls")
         ->delimiter(',')
         ->capture_default_str();
     command->add_option("--collective", options->collectives, "Which, such as ibcast,iallreduce")
@@ -386,7 +386,8 @@ void add_dropin(CLI::App& bench) {
     command->add_option("--sizes", options->sizes, "overlap: bytes, as 64K,1M")
         ->capture_default_str();
     command->add_option("--latency-sizes", options->latency_sizes,
-                        "latency: bytes; default: 8:4M, between nodes 8");
+                        "latency, blocking: bytes; default: 8:4M, between nodes 8; of blocking "
+                        "8,1K,64K,1M");
     command
         ->add_option("--rounds", options->rounds,
                      "How often jobs with and without the library take turns")
@@ -396,8 +397,10 @@ void add_dropin(CLI::App& bench) {
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command
-        ->add_option("--turns", options->turns,
-                     "latency, calls: how often the library and the MPI take turns in each job")
+        ->add_option(
+            "--turns", options->turns,
+            "latency, blocking, calls: how often the library and the MPI take turns in each "
+            "job")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     command->add_option("--json", options->json, "Write one line of JSON per row to this file");

@@ -11,6 +11,7 @@
 
 #include "bench/circumstances.h"
 #include "bench/dropin/samples.h"
+#include "bench/dropin/where.h"
 #include "bench/join.h"
 #include "bench/launch.h"
 #include "bench/overlap/plain_exchange.h"
@@ -64,14 +65,16 @@ std::vector<std::string> arguments(const DropinOptions& options) {
 struct Plan {
     std::vector<Point> overlap;
     std::vector<std::int64_t> sizes, latency_sizes;
+    std::vector<std::int64_t> blocking_sizes;  // ascending
 };
 
 Result<Plan> make_plan(const DropinOptions& options) {
     Plan plan;
     for (const std::string& measure : options.measures) {
-        if (measure == "overlap" || measure == "latency" || measure == "calls") continue;
+        if (has({"overlap", "latency", "blocking", "calls"}, measure)) continue;
         return failure(WEFT_REFUSED_ARGUMENT,
-                       "measure = \"%s\"; expected overlap, latency or calls", measure.c_str());
+                       "measure = \"%s\"; expected overlap, latency, blocking or calls",
+                       measure.c_str());
     }
     const DropinOptions known;
     for (const std::string& name : options.collectives) {
@@ -81,12 +84,14 @@ Result<Plan> make_plan(const DropinOptions& options) {
     }
     const Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
+    const std::string& given = options.latency_sizes;
     const char* const usual = options.testbed.nodes > 0 ? "8" : "8:4M";
-    const Result<std::vector<std::int64_t>> small =
-        parse_sizes(options.latency_sizes.empty() ? usual : options.latency_sizes);
+    const Result<std::vector<std::int64_t>> small = parse_sizes(given.empty() ? usual : given);
     if (!small.is_ok()) return small.status();
     plan.sizes = *sizes;
     plan.latency_sizes = *small;
+    plan.blocking_sizes = *parse_sizes(given.empty() ? "8,1K,64K,1M" : given);
+    std::ranges::sort(plan.blocking_sizes);
     for (const std::vector<std::int64_t>& all : {plan.sizes, plan.latency_sizes}) {
         for (const std::int64_t bytes : all) {
             if (bytes > 0 && bytes % 8 == 0 && bytes <= 1 << 30) continue;
@@ -143,15 +148,23 @@ int run_rank(const DropinOptions& options, const Plan& plan) {
 
 // --- The jobs of an MPI ---------------------------------------------------------------------------
 
+// "barrier", and "bcast" for "ibcast".
+std::vector<std::string> blocking_forms(const std::vector<std::string>& collectives) {
+    std::vector<std::string> names = {"barrier"};
+    for (const std::string& name : collectives) names.push_back(name.substr(1));
+    return names;
+}
+
 std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& plan,
                                       const MpiProgram& program, bool is_with,
                                       const std::string& measure, const std::string& folder) {
-    const bool is_overlap = measure == "overlap";
+    const bool is_overlap = measure == "overlap", is_blocking = measure == "blocking";
     std::vector<std::string> words;
     if (is_with) {
         if (options.testbed.transport != "auto") {
             words.push_back("WEFT_TRANSPORT=" + options.testbed.transport);
         }
+        if (is_blocking) words.emplace_back("WEFT_BLOCKING=1");
         words.push_back(this_program());
         words.emplace_back("preload");
     }
@@ -162,8 +175,8 @@ std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& 
     add(folder + "/rows");
     add(cores.empty() ? "-" : comma_list(cores));
     add(std::to_string(options.testbed.nodes > 0 ? burst_bytes : 0));
-    add(joined(options.collectives));
-    add(joined(is_overlap ? plan.sizes : plan.latency_sizes));
+    add(joined(is_blocking ? blocking_forms(options.collectives) : options.collectives));
+    add(joined(is_overlap ? plan.sizes : is_blocking ? plan.blocking_sizes : plan.latency_sizes));
     add(std::to_string(is_overlap ? options.repetitions : options.turns));
     if (is_overlap) add(folder + "/" + program.mpi + ".work");
     return words;
@@ -199,8 +212,9 @@ int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& pr
                     return status;
             }
         }
-        if (has(options.measures, "latency")) {
-            if (const int status = run(true, "latency", true)) return status;
+        for (const char* measure : {"latency", "blocking"}) {
+            if (!has(options.measures, measure)) continue;
+            if (const int status = run(true, measure, true)) return status;
         }
     }
     progress.clear();
@@ -242,19 +256,42 @@ void print_overlap(const MpiProgram& program, bool is_async,
     }
 }
 
-void print_latency(const MpiProgram& program, const std::vector<LatencyCell>& cells) {
+void print_table(const std::vector<LatencyCell>& cells) {
     Table table({"operation", "MPI us", "with us", "ratio", "95 %"});
-    std::vector<NamedRatio> single, several;
     for (const LatencyCell& cell : cells) {
         const Ratio ratio = cell.ratio();
-        (cell.outstanding > 1 ? several : single).push_back({cell.name(), ratio});
         table.add({cell.name(), fixed(median(cell.native), 2), fixed(median(cell.with), 2),
                    ratio.text(), ratio.interval_text()});
     }
-    std::printf("\nStart + wait, %s's own and with the library, in one job:\n\n", program.mpi);
     table.print(stdout);
+}
+
+void print_latency(const MpiProgram& program, const std::vector<LatencyCell>& cells) {
+    std::vector<NamedRatio> single, several;
+    for (const LatencyCell& cell : cells) {
+        (cell.outstanding > 1 ? several : single).push_back({cell.name(), cell.ratio()});
+    }
+    std::printf("\nStart + wait, %s's own and with the library, in one job:\n\n", program.mpi);
+    print_table(cells);
     if (!single.empty()) std::printf("\nStart + wait: %s.\n", summary(single).c_str());
     if (!several.empty()) std::printf("Waitall of many: %s.\n", summary(several).c_str());
+}
+
+void print_blocking(const MpiProgram& program, const std::vector<LatencyCell>& cells) {
+    std::vector<NamedRatio> ratios;
+    std::vector<Place> faster, slower;
+    for (const LatencyCell& cell : cells) {
+        const Ratio ratio = cell.ratio();
+        const std::string size = cell.bytes > 0 ? size_text(cell.bytes) : "";
+        ratios.push_back({cell.name(), ratio});
+        faster.push_back({cell.collective, size, ratio.interval.high < 1});
+        slower.push_back({cell.collective, size, ratio.interval.low > 1});
+    }
+    std::printf("\nBlocking, %s's own and with the library, in one job:\n\n", program.mpi);
+    print_table(cells);
+    std::printf("\nBlocking: %s.\n", summary(ratios).c_str());
+    std::printf("Beyond the interval WEFT_BLOCKING=1 pays for: %s; costs for: %s.\n",
+                where(faster).c_str(), where(slower).c_str());
 }
 
 void print_calls(const MpiProgram& program, const DropinCells& cells) {
@@ -322,6 +359,7 @@ int bench_dropin(const DropinOptions& options) {
             if (!cells.overlap.empty())
                 print_overlap(program, options.against.async, cells.overlap);
             if (!cells.latency.empty()) print_latency(program, cells.latency);
+            if (!cells.blocking.empty()) print_blocking(program, cells.blocking);
             if (!cells.calls.empty()) print_calls(program, cells);
             std::fflush(stdout);
             const auto write = [&](JsonLine line) {
@@ -336,6 +374,7 @@ int bench_dropin(const DropinOptions& options) {
             };
             for (const OverlapCell& cell : cells.overlap) write(cell.json());
             for (const LatencyCell& cell : cells.latency) write(cell.json());
+            for (const LatencyCell& cell : cells.blocking) write(cell.json());
             for (const CallCell& cell : cells.calls) write(cell.json());
             if (!cells.calls.empty()) write(cells.init.json());
             return 0;

@@ -14,11 +14,12 @@ struct DropinOptions {
     std::vector<std::string> collectives = {"ibcast",    "igather", "iallgather",
                                             "ialltoall", "ireduce", "iallreduce"};
     std::string sizes = "64K:16M";   // of overlap
-    std::string latency_sizes = "";  // "": 8:4M, between nodes 8
+    std::string latency_sizes = "";  // "": 8:4M, between nodes 8; of blocking 8,1K,64K,1M
     Testbed testbed = {};
-    int rounds = 6;       // a job with and a job without the library; for latency only one with it
+    // A job with and a job without the library; for latency and blocking only one with it.
+    int rounds = 6;
     int repetitions = 3;  // of overlap in each job
-    int turns = 5;        // of latency in each job
+    int turns = 5;        // of the other measures in each job
     std::string json = "";
     Against against = {};
 };

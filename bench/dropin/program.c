@@ -2,20 +2,22 @@
 
      program overlap FILE CORES BURST COLLECTIVES SIZES REPETITIONS WORK
      program latency FILE CORES BURST COLLECTIVES SIZES TURNS
+     program blocking FILE CORES BURST COLLECTIVES SIZES TURNS
      program calls FILE CORES BURST - - TURNS
 
-   COLLECTIVES: ibcast,iallreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on the r-th of CORES ("-": not
-   bound). A link may let BURST bytes through at once after a pause: that many are sent before larger operations. Rank 0
-   appends its rows to FILE; times are the slowest rank's, in microseconds:
+   COLLECTIVES: ibcast,iallreduce; of `blocking` bcast,allreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on
+   the r-th of CORES ("-": not bound). A link may let BURST bytes through at once after a pause: that many are sent before
+   larger operations. Rank 0 appends its rows to FILE; times are the slowest rank's, in microseconds:
 
      version TEXT
      overlap ibcast 65536 ITERATIONS WORK BLOCKING TOTAL    a repetition
      latency ibcast 8 OUTSTANDING TIME NATIVE               a turn: medians of its operations
+     blocking bcast 8 0 TIME NATIVE                         a turn: the same for blocking operations
      init TIME                                              MPI_Init, with `calls`
      calls MPI_Wait TIME NATIVE                             a turn: a call that has nothing to do, in nanoseconds
 
    The work of a cell is in the file WORK, in lines such as "ibcast 65536 ITERATIONS"; if there is no such file, rank 0
-   writes it, with work as long as the operation. `latency` calls MPI_X and, by its address in the MPI, PMPI_X. */
+   writes it, with work as long as the operation. All others call MPI_X and, by its address in the MPI, PMPI_X. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -97,14 +99,22 @@ struct functions {
     int (*Ireduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request*);
     int (*Iallreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request*);
     int (*Ibarrier)(MPI_Comm, MPI_Request*);
+    int (*Bcast)(void*, int, MPI_Datatype, int, MPI_Comm);
+    int (*Gather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, int, MPI_Comm);
+    int (*Allgather)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
+    int (*Alltoall)(const void*, int, MPI_Datatype, void*, int, MPI_Datatype, MPI_Comm);
+    int (*Reduce)(const void*, void*, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+    int (*Allreduce)(const void*, void*, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Barrier)(MPI_Comm);
     int (*Wait)(MPI_Request*, MPI_Status*);
     int (*Waitall)(int, MPI_Request[], MPI_Status[]);
     int (*Test)(MPI_Request*, int*, MPI_Status*);
 };
 
-static const struct functions linked = {MPI_Ibcast,  MPI_Igather,    MPI_Iallgather, MPI_Ialltoall,
-                                        MPI_Ireduce, MPI_Iallreduce, MPI_Ibarrier,   MPI_Wait,
-                                        MPI_Waitall, MPI_Test};
+static const struct functions linked = {
+    MPI_Ibcast,    MPI_Igather, MPI_Iallgather, MPI_Ialltoall, MPI_Ireduce,  MPI_Iallreduce,
+    MPI_Ibarrier,  MPI_Bcast,   MPI_Gather,     MPI_Allgather, MPI_Alltoall, MPI_Reduce,
+    MPI_Allreduce, MPI_Barrier, MPI_Wait,       MPI_Waitall,   MPI_Test};
 static struct functions native;
 
 static void find_native(void) {
@@ -125,6 +135,13 @@ static void find_native(void) {
     FIND(Ireduce);
     FIND(Iallreduce);
     FIND(Ibarrier);
+    FIND(Bcast);
+    FIND(Gather);
+    FIND(Allgather);
+    FIND(Alltoall);
+    FIND(Reduce);
+    FIND(Allreduce);
+    FIND(Barrier);
     FIND(Wait);
     FIND(Waitall);
     FIND(Test);
@@ -134,6 +151,10 @@ static void find_native(void) {
 #define WORLD MPI_COMM_WORLD
 #define DOUBLES bytes / (int)sizeof(double), MPI_DOUBLE, MPI_SUM
 
+static void start_barrier(const struct functions* f, int bytes, MPI_Request* request) {
+    (void)bytes;
+    f->Ibarrier(WORLD, request);
+}
 static void start_bcast(const struct functions* f, int bytes, MPI_Request* request) {
     f->Ibcast(rank == root ? sent : received, bytes, MPI_BYTE, root, WORLD, request);
 }
@@ -153,6 +174,29 @@ static void start_allreduce(const struct functions* f, int bytes, MPI_Request* r
     f->Iallreduce(sent, received, DOUBLES, WORLD, request);
 }
 
+static void call_barrier(const struct functions* f, int bytes) {
+    (void)bytes;
+    f->Barrier(WORLD);
+}
+static void call_bcast(const struct functions* f, int bytes) {
+    f->Bcast(rank == root ? sent : received, bytes, MPI_BYTE, root, WORLD);
+}
+static void call_gather(const struct functions* f, int bytes) {
+    f->Gather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, root, WORLD);
+}
+static void call_allgather(const struct functions* f, int bytes) {
+    f->Allgather(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, WORLD);
+}
+static void call_alltoall(const struct functions* f, int bytes) {
+    f->Alltoall(sent, bytes, MPI_BYTE, received, bytes, MPI_BYTE, WORLD);
+}
+static void call_reduce(const struct functions* f, int bytes) {
+    f->Reduce(sent, received, DOUBLES, root, WORLD);
+}
+static void call_allreduce(const struct functions* f, int bytes) {
+    f->Allreduce(sent, received, DOUBLES, WORLD);
+}
+
 /* Outstanding operations have separate buffers. */
 static void use_buffers(int number, int bytes) {
     const size_t at = (size_t)number * (size_t)ranks * (size_t)bytes;
@@ -164,21 +208,26 @@ static void use_buffers(int number, int bytes) {
 enum blocks { of_root, sum, of_all, of_each };
 
 struct collective {
-    const char* name;
+    const char* name; /* of the nonblocking form; that of the blocking one follows the "i" */
     void (*start)(const struct functions*, int bytes, MPI_Request*);
+    void (*call)(const struct functions*, int bytes);
     enum blocks result;
     int is_rooted; /* only the root receives */
 };
 
 static const struct collective collectives[] = {
-    {"ibcast", start_bcast, of_root, 0},        {"igather", start_gather, of_all, 1},
-    {"iallgather", start_allgather, of_all, 0}, {"ialltoall", start_alltoall, of_each, 0},
-    {"ireduce", start_reduce, sum, 1},          {"iallreduce", start_allreduce, sum, 0}};
+    {"ibarrier", start_barrier, call_barrier, sum, 0}, /* of 0 bytes */
+    {"ibcast", start_bcast, call_bcast, of_root, 0},
+    {"igather", start_gather, call_gather, of_all, 1},
+    {"iallgather", start_allgather, call_allgather, of_all, 0},
+    {"ialltoall", start_alltoall, call_alltoall, of_each, 0},
+    {"ireduce", start_reduce, call_reduce, sum, 1},
+    {"iallreduce", start_allreduce, call_allreduce, sum, 0}};
 
 static const struct collective* find_collective(const char* name) {
     size_t i;
     for (i = 0; i < sizeof collectives / sizeof *collectives; ++i) {
-        if (strcmp(collectives[i].name, name) == 0) return &collectives[i];
+        if (strcmp(collectives[i].name + (*name != 'i'), name) == 0) return &collectives[i];
     }
     stop("no such collective: ", name);
     return NULL;
@@ -318,12 +367,31 @@ static void measure_overlap(const struct collective* collective, int bytes, int 
     }
 }
 
+/* Of an operation, or of some that are outstanding at once; blocking: 0 are outstanding. */
+static void run_all(const struct functions* f, const struct collective* collective, int bytes,
+                    int outstanding) {
+    static MPI_Request requests[outstanding_max];
+    int k;
+    if (outstanding == 0) {
+        collective->call(f, bytes);
+        return;
+    }
+    for (k = 0; k < outstanding; ++k) {
+        use_buffers(k, bytes);
+        collective->start(f, bytes, requests + k);
+    }
+    if (outstanding == 1) {
+        f->Wait(requests, MPI_STATUS_IGNORE);
+    } else {
+        f->Waitall(outstanding, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
 /* The median over operations, `outstanding` of which are started at a time. Both libraries' barriers precede each, in
    alternating order: the library that ran last has an advantage. */
 static double turn_us(const struct functions* f, const struct collective* collective, int bytes,
                       int outstanding, int turn) {
     static double times[repetitions_max];
-    static MPI_Request requests[outstanding_max];
     const int warming = bytes > small_bytes ? 2 : 5;
     const int operations = outstanding > 1        ? 30
                            : bytes <= small_bytes ? 200
@@ -332,26 +400,19 @@ static double turn_us(const struct functions* f, const struct collective* collec
     int i, k;
     for (i = -warming; i < operations; ++i) {
         double begin, end;
-        for (k = 0; k < outstanding; ++k) {
+        for (k = 0; k == 0 || k < outstanding; ++k) {
             use_buffers(k, bytes);
             fill(collective, bytes);
         }
         prepare(bytes);
         for (k = 0; k < 2; ++k) {
             const struct functions* const of = k == turn % 2 ? &linked : &native;
-            of->Ibarrier(WORLD, requests);
-            of->Wait(requests, MPI_STATUS_IGNORE);
+            MPI_Request request;
+            of->Ibarrier(WORLD, &request);
+            of->Wait(&request, MPI_STATUS_IGNORE);
         }
         begin = now_us();
-        for (k = 0; k < outstanding; ++k) {
-            use_buffers(k, bytes);
-            collective->start(f, bytes, requests + k);
-        }
-        if (outstanding == 1) {
-            f->Wait(requests, MPI_STATUS_IGNORE);
-        } else {
-            f->Waitall(outstanding, requests, MPI_STATUSES_IGNORE);
-        }
+        run_all(f, collective, bytes, outstanding);
         end = now_us();
         if (i >= 0) times[i] = end - begin;
         verify(collective, bytes); /* with several: that of the last */
@@ -371,8 +432,9 @@ static void measure_latency(const struct collective* collective, int bytes, int 
                 turn_us(is_native ? &native : &linked, collective, bytes, outstanding, turn);
         }
         if (results) {
-            fprintf(results, "latency %s %d %d %.3f %.3f\n", collective->name, bytes, outstanding,
-                    times[0], times[1]);
+            const int is_blocking = outstanding == 0;
+            fprintf(results, "%s %s %d %d %.3f %.3f\n", is_blocking ? "blocking" : "latency",
+                    collective->name + is_blocking, bytes, outstanding, times[0], times[1]);
         }
     }
 }
@@ -453,12 +515,13 @@ static void bind_to_one_of(const char* cores) {
 
 int main(int argc, char** argv) {
     const double each_us = calibrated_us();
-    int is_overlap, is_calls, repetitions, largest = 0;
+    int is_overlap, is_blocking, is_calls, repetitions, largest = 0;
     double init_us;
     FILE *known = NULL, *written = NULL;
     char *name, *size, *names_left, *sizes_left;
     if (argc < 8) stop("too few arguments", "");
     is_overlap = strcmp(argv[1], "overlap") == 0;
+    is_blocking = strcmp(argv[1], "blocking") == 0;
     is_calls = strcmp(argv[1], "calls") == 0;
     bind_to_one_of(argv[3]);
     burst = atoi(argv[4]);
@@ -501,15 +564,18 @@ int main(int argc, char** argv) {
          name = strtok_r(NULL, ",", &names_left)) {
         const struct collective* const collective = find_collective(name);
         char* const sizes = strdup(argv[6]);
+        const int has_size = collective->call != call_barrier;
         for (size = strtok_r(sizes, ",", &sizes_left); size;
-             size = strtok_r(NULL, ",", &sizes_left)) {
-            const int bytes = atoi(size);
+             size = has_size ? strtok_r(NULL, ",", &sizes_left) : NULL) {
+            const int bytes = has_size ? atoi(size) : 0;
             warm_up(collective, bytes);
             if (is_overlap) {
                 double slowest_us = each_us;
                 take_slowest(&slowest_us, 1);
                 measure_overlap(collective, bytes, repetitions,
                                 iterations_of(collective, bytes, known, written, slowest_us));
+            } else if (is_blocking) {
+                measure_latency(collective, bytes, 0, repetitions);
             } else {
                 measure_latency(collective, bytes, 1, repetitions);
                 if (bytes <= outstanding_bytes_max)

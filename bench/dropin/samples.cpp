@@ -104,20 +104,18 @@ Ratio LatencyCell::ratio() const {
 }
 
 std::string LatencyCell::name() const {
-    return (outstanding > 1 ? std::to_string(outstanding) + " x " : "") + collective + " " +
-           size_text(bytes);
+    return (outstanding > 1 ? std::to_string(outstanding) + " x " : "") + collective +
+           (bytes > 0 ? " " + size_text(bytes) : "");
 }
 
 JsonLine LatencyCell::json() const {
     JsonLine line;
-    return line.add("bench", "dropin")
-        .add("measure", "latency")
+    line.add("bench", "dropin")
+        .add("measure", outstanding > 0 ? "latency" : "blocking")
         .add("collective", collective)
-        .add("bytes", bytes)
-        .add("outstanding", std::int64_t{outstanding})
-        .add("ratio", ratio().json())
-        .add("with_us", with)
-        .add("native_us", native);
+        .add("bytes", bytes);
+    if (outstanding > 0) line.add("outstanding", std::int64_t{outstanding});
+    return line.add("ratio", ratio().json()).add("with_us", with).add("native_us", native);
 }
 
 double CallCell::more_ns() const {
@@ -194,7 +192,8 @@ bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, Drop
             int outstanding = 0;
             double with = 0, native = 0;
             words >> outstanding >> with >> native;
-            LatencyCell& cell = cell_of(cells.latency, collective, bytes, outstanding);
+            LatencyCell& cell = cell_of(kind == "blocking" ? cells.blocking : cells.latency,
+                                        collective, bytes, outstanding);
             cell.with.push_back(with);
             cell.native.push_back(native);
         }

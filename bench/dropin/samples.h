@@ -37,8 +37,8 @@ struct OverlapCell {
 
 struct LatencyCell {
     std::string collective;
-    std::int64_t bytes = 0;
-    int outstanding = 1;
+    std::int64_t bytes = 0;            // 0: it has no size
+    int outstanding = 1;               // 0: blocking
     std::vector<double> with, native;  // by turn
 
     Ratio ratio() const;
@@ -68,6 +68,7 @@ struct DropinCells {
     std::vector<CallCell> calls;
     std::vector<OverlapCell> overlap;
     std::vector<LatencyCell> latency;
+    std::vector<LatencyCell> blocking;
 };
 
 // CPU time of plain exchanges by "ibcast 65536".

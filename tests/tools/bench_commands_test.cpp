@@ -817,8 +817,8 @@ TEST(BenchDropin, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(contains(alone.err, "no MPI; name some by --against"));
     const Finished measure = run(bench + "dropin --against mpich --measure bandwidth");
     EXPECT_EQ(measure.status, 2);
-    EXPECT_TRUE(
-        contains(measure.err, "measure = \"bandwidth\"; expected overlap, latency or calls"));
+    EXPECT_TRUE(contains(measure.err,
+                         "measure = \"bandwidth\"; expected overlap, latency, blocking or calls"));
     const Finished collective = run(bench + "dropin --against mpich --collective iscan");
     EXPECT_EQ(collective.status, 2);
     EXPECT_TRUE(contains(collective.err, "collective = \"iscan\"; expected some of ibcast,"));
@@ -855,17 +855,25 @@ for line in open(sys.argv[1]):
     print(row["measure"], row["collective"], row["bytes"], row.get("outstanding", "-"))
 )";
 
-TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
-    const char* const folder_of_mpis = std::getenv("WEFT_TEST_MPI");
-    if (folder_of_mpis == nullptr) GTEST_SKIP() << "WEFT_TEST_MPI is not set";
-    if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so"))
-        GTEST_SKIP() << "no drop-in library";
-    const std::string mpi = std::string(folder_of_mpis) + "/mpich";
-    if (!std::filesystem::exists(mpi + "/bin/mpicc")) GTEST_SKIP() << "no MPICH";
+class BenchDropinOnMpich : public testing::Test {
+  protected:
+    void SetUp() override {
+        const char* const mpis = std::getenv("WEFT_TEST_MPI");
+        if (mpis == nullptr) GTEST_SKIP() << "WEFT_TEST_MPI is not set";
+        if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so"))
+            GTEST_SKIP() << "no drop-in library";
+        const std::string mpi = std::string(mpis) + "/mpich";
+        if (!std::filesystem::exists(mpi + "/bin/mpicc")) GTEST_SKIP() << "no MPICH";
+        setting = "WEFT_BENCH_MPI_MPICH=" + mpi + " ";
+    }
+    std::string setting;
+};
+
+TEST_F(BenchDropinOnMpich, PrintsTablesAndRowsOfEachMpi) {
     const Folder folder;
     const std::string rows = folder / "rows";
     const Finished job =
-        run("WEFT_BENCH_MPI_MPICH=" + mpi + " " + bench +
+        run(setting + bench +
             "dropin --against mpich --collective igather,iallreduce --sizes 64K "
             "--latency-sizes 8,4K --measure overlap,latency,calls --rounds 2 --turns 2 --json " +
             rows);
@@ -885,6 +893,50 @@ TEST(BenchDropin, PrintsTablesAndRowsOfEachMpi) {
               "latency igather 8 1\nlatency igather 8 100\nlatency igather 4096 1\n"
               "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 4096 1\n"
               "calls MPI_Wait\ncalls MPI_Waitall\ncalls MPI_Test\ncalls MPI_Init\n");
+}
+
+// The verdict, out of the raw samples: 6 of them have their least and their largest for an interval.
+const char* const blocking_reader = R"(
+import json, statistics, sys
+faster, slower = {}, {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    assert row["bench"] == "dropin" and row["measure"] == "blocking", row
+    pairs = [a / b for a, b in zip(row["with_us"], row["native_us"])]
+    assert len(pairs) == 6 and "outstanding" not in row, row
+    assert abs(statistics.median(pairs) - row["ratio"]["median"]) <= 1e-6 * row["ratio"]["median"], row
+    for places, holds in ((faster, max(pairs) < 1), (slower, min(pairs) > 1)):
+        places.setdefault(row["collective"], []).append(holds)
+    print(row["collective"], row["bytes"])
+def where(places):
+    words = {(True,): "", (True, True): "", (True, False): " 8", (False, True): " 1K"}
+    return ", ".join(name + words[tuple(holds)] for name, holds in places.items() if any(holds)) or "none"
+print("pays for: %s; costs for: %s." % (where(faster), where(slower)))
+)";
+
+TEST_F(BenchDropinOnMpich, SaysForWhichBlockingCollectivesItPays) {
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    const Finished job = run("WEFT_STATS=1 " + setting + bench +
+                             "dropin --against mpich --collective iallreduce,ibcast --measure "
+                             "blocking --latency-sizes 1K,8 --rounds 2 --turns 3 --json " +
+                             rows);
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    EXPECT_TRUE(contains(job.out, "\nBlocking, mpich's own and with the library, in one job:\n"));
+    EXPECT_TRUE(contains(job.out, "\nBlocking: geometric mean of 5 ratios "));
+    EXPECT_EQ(count(squeezed(job.out), "\nallreduce 1K "), 1u) << job.out;
+    // Of each turn's calls the library took its half: the others went to the MPI's own functions.
+    const std::string printed = squeezed(job.out + job.err);
+    EXPECT_EQ(count(printed, "\nweft: MPI_Bcast 1230 0 "), 2u) << printed;
+    std::ofstream(folder / "reader.py") << blocking_reader;
+    const Finished read = run("python3 " + (folder / "reader.py") + " " + rows);
+    EXPECT_EQ(read.status, 0) << read.err << content(rows);
+    const std::string order =
+        "barrier 0\nallreduce 8\nallreduce 1024\nbcast 8\nbcast 1024\npays for: ";
+    ASSERT_TRUE(read.out.starts_with(order)) << read.out;
+    EXPECT_TRUE(contains(
+        job.out, "\nBeyond the interval WEFT_BLOCKING=1 " + read.out.substr(order.size() - 10)))
+        << read.out << job.out;
 }
 
 TEST(BenchMicro, PrintsEveryPart) {

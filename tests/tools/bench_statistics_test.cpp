@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "bench/dropin/where.h"
 #include "bench/overlap/disturbed.h"
 #include "bench/statistics.h"
 #include "bench/tune/contest.h"
@@ -104,6 +105,22 @@ TEST(Contest, LeavesOutWhatIsSurelySlower) {
     all[1].us = between(1, 1);
     narrow_down(all);
     EXPECT_FALSE(all[1].is_in) << "for ever";
+}
+
+TEST(Where, NamesTheSizesOfEachCollective) {
+    EXPECT_EQ(where({}), "none");
+    const Place no = {"gather", "8", false};
+    EXPECT_EQ(where(std::vector{no}), "none");
+    const std::vector<Place> places = {
+        {"barrier", "", true},    {"bcast", "8", true},     {"bcast", "1K", true},
+        {"reduce", "8", false},   {"reduce", "1K", true},   {"reduce", "64K", true},
+        {"gather", "8", true},    {"gather", "1K", true},   {"gather", "64K", false},
+        {"scatter", "8", true},   {"scatter", "1K", false}, {"scatter", "64K", true},
+        {"alltoall", "8", false}, {"alltoall", "1K", true}, {"alltoall", "64K", true},
+        {"alltoall", "1M", false}};
+    EXPECT_EQ(where(places),
+              "barrier, bcast, reduce from 1K, gather up to 1K, scatter 8, scatter 64K, alltoall "
+              "1K to 64K");
 }
 
 }  // namespace
