@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 
@@ -20,6 +22,7 @@
 #include "bench/sizes.h"
 #include "bench/table.h"
 #include "bench/temporary_folder.h"
+#include "weft/dropin_library.h"
 #include "weft/machine.h"
 
 namespace weft::bench {
@@ -155,12 +158,26 @@ std::vector<std::string> blocking_forms(const std::vector<std::string>& collecti
     return names;
 }
 
+// A copy of the library that hands every call on to the MPI: its parts are without what a part has. Returns its path.
+std::string make_stub(const std::string& folder) {
+    const std::string library = folder + "/libweft_mpi.so";
+    std::error_code error;
+    std::filesystem::create_symlink(dropin_folder() / "libweft_mpi.so", library, error);
+    for (const char* part : dropin_parts) {
+        std::filesystem::create_symlink(library, folder + "/weft_mpi_" + std::string(part) + ".so",
+                                        error);
+    }
+    return library;
+}
+
 std::vector<std::string> words_of_job(const DropinOptions& options, const Plan& plan,
                                       const MpiProgram& program, bool is_with,
                                       const std::string& measure, const std::string& folder) {
     const bool is_overlap = measure == "overlap", is_blocking = measure == "blocking";
     std::vector<std::string> words;
-    if (is_with) {
+    if (measure == "stub") {
+        words.push_back("LD_PRELOAD=" + make_stub(folder));
+    } else if (is_with) {
         if (options.testbed.transport != "auto") {
             words.push_back("WEFT_TRANSPORT=" + options.testbed.transport);
         }
@@ -212,8 +229,9 @@ int measure(const DropinOptions& options, const Plan& plan, const MpiProgram& pr
                     return status;
             }
         }
-        for (const char* measure : {"latency", "blocking"}) {
-            if (!has(options.measures, measure)) continue;
+        for (const char* measure : {"latency", "blocking", "stub"}) {
+            const bool is_stub = std::strcmp(measure, "stub") == 0;
+            if (!has(options.measures, is_stub ? "calls" : measure)) continue;
             if (const int status = run(true, measure, true)) return status;
         }
     }
@@ -294,16 +312,29 @@ void print_blocking(const MpiProgram& program, const std::vector<LatencyCell>& c
                 where(faster).c_str(), where(slower).c_str());
 }
 
+// "0.31 to 0.35"; of a few: "-".
+std::string interval_text(const std::vector<double>& samples) {
+    const Interval interval = median_interval(samples);
+    if (!std::isfinite(interval.low)) return "-";
+    return fixed(interval.low, 2) + " to " + fixed(interval.high, 2);
+}
+
 void print_calls(const MpiProgram& program, const DropinCells& cells) {
-    std::printf("\n%s, calls that have nothing to do, and MPI_Init:\n\n", program.mpi);
-    Table table({"function", "MPI", "with", "more"});
-    for (const CallCell& cell : cells.calls) {
-        table.add({cell.function, fixed(median(cell.native), 2) + " ns",
-                   fixed(median(cell.with), 2) + " ns", fixed(cell.more_ns(), 2) + " ns"});
-    }
+    std::printf(
+        "\n%s, calls that have nothing to do, and MPI_Init. stub: the library hands them on at "
+        "once.\n\n",
+        program.mpi);
+    Table table({"function", "MPI", "with", "more", "95 %"});
+    const auto add = [&table](const std::string& name, const CallCell& cell) {
+        table.add({name, fixed(median(cell.native), 2) + " ns", fixed(median(cell.with), 2) + " ns",
+                   fixed(median(cell.differences()), 2) + " ns",
+                   interval_text(cell.differences())});
+    };
+    for (const CallCell& cell : cells.calls) add(cell.function, cell);
+    for (const CallCell& cell : cells.stubs) add("stub " + cell.function, cell);
     const double with = median(cells.init.with) / 1e3, without = median(cells.init.without) / 1e3;
     table.add({"MPI_Init", fixed(without, 2) + " ms", fixed(with, 2) + " ms",
-               fixed(with - without, 2) + " ms"});
+               fixed(with - without, 2) + " ms", "-"});
     table.print(stdout);
 }
 
@@ -375,7 +406,8 @@ int bench_dropin(const DropinOptions& options) {
             for (const OverlapCell& cell : cells.overlap) write(cell.json());
             for (const LatencyCell& cell : cells.latency) write(cell.json());
             for (const LatencyCell& cell : cells.blocking) write(cell.json());
-            for (const CallCell& cell : cells.calls) write(cell.json());
+            for (const CallCell& cell : cells.calls) write(cell.json("calls"));
+            for (const CallCell& cell : cells.stubs) write(cell.json("stub"));
             if (!cells.calls.empty()) write(cells.init.json());
             return 0;
         });

@@ -4,6 +4,7 @@
      program latency FILE CORES BURST COLLECTIVES SIZES TURNS
      program blocking FILE CORES BURST COLLECTIVES SIZES TURNS
      program calls FILE CORES BURST - - TURNS
+     program stub FILE CORES BURST - - TURNS
 
    COLLECTIVES: ibcast,iallreduce; of `blocking` bcast,allreduce; SIZES: bytes of a block, 65536,1048576. Rank r stays on
    the r-th of CORES ("-": not bound). A link may let BURST bytes through at once after a pause: that many are sent before
@@ -15,6 +16,7 @@
      blocking bcast 8 0 TIME NATIVE                         a turn: the same for blocking operations
      init TIME                                              MPI_Init, with `calls`
      calls MPI_Wait TIME NATIVE                             a turn: a call that has nothing to do, in nanoseconds
+     stub MPI_Wait TIME NATIVE                              a turn: such a call, handed on by the library before the MPI
 
    The work of a cell is in the file WORK, in lines such as "ibcast 65536 ITERATIONS"; if there is no such file, rank 0
    writes it, with work as long as the operation. All others call MPI_X and, by its address in the MPI, PMPI_X. */
@@ -117,6 +119,10 @@ static const struct functions linked = {
     MPI_Allreduce, MPI_Barrier, MPI_Wait,       MPI_Waitall,   MPI_Test};
 static struct functions native;
 
+#define FIND(functions, name, library, prefix)                       \
+    if (!(*(void**)& functions.name = dlsym(library, prefix #name))) \
+    stop("there is no " prefix, #name)
+
 static void find_native(void) {
     /* A function that no tool replaces: it is in the MPI's library. */
     void* const known = dlsym(RTLD_DEFAULT, "MPI_Get_library_version");
@@ -125,27 +131,36 @@ static void find_native(void) {
     if (!known || !dladdr(known, &where)) stop("the MPI's library is not found", "");
     library = dlopen(where.dli_fname, RTLD_NOLOAD | RTLD_NOW);
     if (!library) stop(dlerror(), "");
-#define FIND(name)                                                 \
-    if (!(*(void**)& native.name = dlsym(library, "PMPI_" #name))) \
-    stop("the MPI has no PMPI_", #name)
-    FIND(Ibcast);
-    FIND(Igather);
-    FIND(Iallgather);
-    FIND(Ialltoall);
-    FIND(Ireduce);
-    FIND(Iallreduce);
-    FIND(Ibarrier);
-    FIND(Bcast);
-    FIND(Gather);
-    FIND(Allgather);
-    FIND(Alltoall);
-    FIND(Reduce);
-    FIND(Allreduce);
-    FIND(Barrier);
-    FIND(Wait);
-    FIND(Waitall);
-    FIND(Test);
-#undef FIND
+#define FIND_NATIVE(name) FIND(native, name, library, "PMPI_")
+    FIND_NATIVE(Ibcast);
+    FIND_NATIVE(Igather);
+    FIND_NATIVE(Iallgather);
+    FIND_NATIVE(Ialltoall);
+    FIND_NATIVE(Ireduce);
+    FIND_NATIVE(Iallreduce);
+    FIND_NATIVE(Ibarrier);
+    FIND_NATIVE(Bcast);
+    FIND_NATIVE(Gather);
+    FIND_NATIVE(Allgather);
+    FIND_NATIVE(Alltoall);
+    FIND_NATIVE(Reduce);
+    FIND_NATIVE(Allreduce);
+    FIND_NATIVE(Barrier);
+    FIND_NATIVE(Wait);
+    FIND_NATIVE(Waitall);
+    FIND_NATIVE(Test);
+#undef FIND_NATIVE
+}
+
+/* Those of the library that is loaded before the MPI, by their addresses, too: a program may call `linked` through an
+   entry of its own. */
+static struct functions handed_on;
+static void find_handed_on(void) {
+    FIND(handed_on, Wait, RTLD_NEXT, "MPI_");
+    FIND(handed_on, Waitall, RTLD_NEXT, "MPI_");
+    FIND(handed_on, Test, RTLD_NEXT, "MPI_");
+    if (handed_on.Wait == native.Wait || handed_on.Test == native.Test)
+        stop("no library is between the program and the MPI", "");
 }
 
 #define WORLD MPI_COMM_WORLD
@@ -472,8 +487,8 @@ static double call_ns(const struct functions* f, const struct call* call) {
     return median(times, runs);
 }
 
-/* On rank 0. */
-static void measure_calls(int turns) {
+/* On rank 0: `f` beside the MPI's own. */
+static void measure_calls(const struct functions* f, const char* kind, int turns) {
     size_t i;
     int turn, k;
     for (i = 0; i < sizeof calls / sizeof *calls; ++i) {
@@ -481,10 +496,10 @@ static void measure_calls(int turns) {
             double times[2];
             for (k = 0; k < 2; ++k) {
                 const int is_native = (k + turn) % 2;
-                times[is_native] = call_ns(is_native ? &native : &linked, calls + i);
+                times[is_native] = call_ns(is_native ? &native : f, calls + i);
             }
             if (results)
-                fprintf(results, "calls %s %.3f %.3f\n", calls[i].name, times[0], times[1]);
+                fprintf(results, "%s %s %.3f %.3f\n", kind, calls[i].name, times[0], times[1]);
         }
     }
 }
@@ -515,7 +530,7 @@ static void bind_to_one_of(const char* cores) {
 
 int main(int argc, char** argv) {
     const double each_us = calibrated_us();
-    int is_overlap, is_blocking, is_calls, repetitions, largest = 0;
+    int is_overlap, is_blocking, is_calls, is_stub, repetitions, largest = 0;
     double init_us;
     FILE *known = NULL, *written = NULL;
     char *name, *size, *names_left, *sizes_left;
@@ -523,6 +538,7 @@ int main(int argc, char** argv) {
     is_overlap = strcmp(argv[1], "overlap") == 0;
     is_blocking = strcmp(argv[1], "blocking") == 0;
     is_calls = strcmp(argv[1], "calls") == 0;
+    is_stub = strcmp(argv[1], "stub") == 0;
     bind_to_one_of(argv[3]);
     burst = atoi(argv[4]);
     repetitions = atoi(argv[7]);
@@ -558,9 +574,13 @@ int main(int argc, char** argv) {
     if (is_calls) {
         take_slowest(&init_us, 1);
         if (results) fprintf(results, "init %.3f\n", init_us);
-        measure_calls(repetitions);
+        measure_calls(&linked, argv[1], repetitions);
     }
-    for (name = is_calls ? NULL : strtok_r(argv[5], ",", &names_left); name;
+    if (is_stub) {
+        find_handed_on();
+        measure_calls(&handed_on, argv[1], repetitions);
+    }
+    for (name = is_calls || is_stub ? NULL : strtok_r(argv[5], ",", &names_left); name;
          name = strtok_r(NULL, ",", &names_left)) {
         const struct collective* const collective = find_collective(name);
         char* const sizes = strdup(argv[6]);

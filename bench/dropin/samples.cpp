@@ -118,18 +118,20 @@ JsonLine LatencyCell::json() const {
     return line.add("ratio", ratio().json()).add("with_us", with).add("native_us", native);
 }
 
-double CallCell::more_ns() const {
+std::vector<double> CallCell::differences() const {
     std::vector<double> differences;
     for (std::size_t i = 0; i < with.size(); ++i) differences.push_back(with[i] - native[i]);
-    return median(differences);
+    return differences;
 }
 
-JsonLine CallCell::json() const {
-    JsonLine line;
+JsonLine CallCell::json(const char* measure) const {
+    const Interval interval = median_interval(differences());
+    JsonLine line, more;
+    more.add("median", median(differences())).add("low", interval.low).add("high", interval.high);
     return line.add("bench", "dropin")
-        .add("measure", "calls")
+        .add("measure", measure)
         .add("function", function)
-        .add("more_ns", more_ns())
+        .add("more_ns", more)
         .add("with_ns", with)
         .add("native_ns", native);
 }
@@ -163,13 +165,14 @@ bool add_rows(const std::string& path, bool is_with, const LostTimes& lost, Drop
             (is_with ? cells.init.with : cells.init.without).push_back(us);
             continue;
         }
-        if (kind == "calls") {
+        if (kind == "calls" || kind == "stub") {
+            std::vector<CallCell>& all = kind == "stub" ? cells.stubs : cells.calls;
             std::string function;
             double with = 0, native = 0;
             words >> function >> with >> native;
             if (!is_with) continue;  // the MPI's own twice
-            auto cell = std::ranges::find(cells.calls, function, &CallCell::function);
-            if (cell == cells.calls.end()) cell = cells.calls.insert(cell, {function, {}, {}});
+            auto cell = std::ranges::find(all, function, &CallCell::function);
+            if (cell == all.end()) cell = all.insert(cell, {function, {}, {}});
             cell->with.push_back(with);
             cell->native.push_back(native);
             continue;

@@ -51,8 +51,8 @@ struct CallCell {
     std::string function;
     std::vector<double> with, native;
 
-    double more_ns() const;  // with the library: median of the differences
-    JsonLine json() const;
+    std::vector<double> differences() const;  // how much more with the library
+    JsonLine json(const char* measure) const;
 };
 
 // MPI_Init, in microseconds, by job.
@@ -66,6 +66,7 @@ struct DropinCells {
     std::string version;  // of the MPI
     InitTimes init;
     std::vector<CallCell> calls;
+    std::vector<CallCell> stubs;  // handed on to the MPI by the first library, which has no part
     std::vector<OverlapCell> overlap;
     std::vector<LatencyCell> latency;
     std::vector<LatencyCell> blocking;

@@ -836,9 +836,14 @@ for line in open(sys.argv[1]):
     def near(a, b):
         assert abs(a - b) <= 1e-6 * abs(a), (a, b, row)
     assert row["bench"] == "dropin" and row["circumstances"]["ranks"] == 2
-    if row["measure"] == "calls":
-        assert len(row["with_us" if row["function"] == "MPI_Init" else "with_ns"]) in (2, 4), row
+    if row["measure"] in ("calls", "stub"):
         print(row["measure"], row["function"])
+        if row["function"] == "MPI_Init":
+            assert len(row["with_us"]) == len(row["without_us"]) == 2, row
+            continue
+        more = [a - b for a, b in zip(row["with_ns"], row["native_ns"])]
+        assert len(more) == 4 and row["more_ns"]["low"] is None, row
+        near(statistics.median(more), row["more_ns"]["median"])
         continue
     if row["measure"] == "latency":
         pairs = [a / b for a, b in zip(row["with_us"], row["native_us"])]
@@ -875,7 +880,7 @@ TEST_F(BenchDropinOnMpich, PrintsTablesAndRowsOfEachMpi) {
     const Finished job =
         run(setting + bench +
             "dropin --against mpich --collective igather,iallreduce --sizes 64K "
-            "--latency-sizes 8,4K --measure overlap,latency,calls --rounds 2 --turns 2 --json " +
+            "--latency-sizes 8,64K --measure overlap,latency,calls --rounds 2 --turns 2 --json " +
             rows);
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     EXPECT_TRUE(contains(job.out, "\nOverlap, mpich without and with the library:\n"));
@@ -890,9 +895,10 @@ TEST_F(BenchDropinOnMpich, PrintsTablesAndRowsOfEachMpi) {
     EXPECT_EQ(read.status, 0) << read.err << content(rows);
     EXPECT_EQ(read.out,
               "overlap igather 65536 -\noverlap iallreduce 65536 -\n"
-              "latency igather 8 1\nlatency igather 8 100\nlatency igather 4096 1\n"
-              "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 4096 1\n"
-              "calls MPI_Wait\ncalls MPI_Waitall\ncalls MPI_Test\ncalls MPI_Init\n");
+              "latency igather 8 1\nlatency igather 8 100\nlatency igather 65536 1\n"
+              "latency iallreduce 8 1\nlatency iallreduce 8 100\nlatency iallreduce 65536 1\n"
+              "calls MPI_Wait\ncalls MPI_Waitall\ncalls MPI_Test\nstub MPI_Wait\n"
+              "stub MPI_Waitall\nstub MPI_Test\ncalls MPI_Init\n");
 }
 
 // The verdict, out of the raw samples: 6 of them have their least and their largest for an interval.
@@ -909,7 +915,7 @@ for line in open(sys.argv[1]):
         places.setdefault(row["collective"], []).append(holds)
     print(row["collective"], row["bytes"])
 def where(places):
-    words = {(True,): "", (True, True): "", (True, False): " 8", (False, True): " 1K"}
+    words = {(True,): "", (True, True): "", (True, False): " 8K", (False, True): " 64K"}
     return ", ".join(name + words[tuple(holds)] for name, holds in places.items() if any(holds)) or "none"
 print("pays for: %s; costs for: %s." % (where(faster), where(slower)))
 )";
@@ -919,20 +925,20 @@ TEST_F(BenchDropinOnMpich, SaysForWhichBlockingCollectivesItPays) {
     const std::string rows = folder / "rows";
     const Finished job = run("WEFT_STATS=1 " + setting + bench +
                              "dropin --against mpich --collective iallreduce,ibcast --measure "
-                             "blocking --latency-sizes 1K,8 --rounds 2 --turns 3 --json " +
+                             "blocking --latency-sizes 64K,8K --rounds 1 --turns 6 --json " +
                              rows);
     EXPECT_EQ(job.status, 0) << job.out << job.err;
     EXPECT_TRUE(contains(job.out, "\nBlocking, mpich's own and with the library, in one job:\n"));
     EXPECT_TRUE(contains(job.out, "\nBlocking: geometric mean of 5 ratios "));
-    EXPECT_EQ(count(squeezed(job.out), "\nallreduce 1K "), 1u) << job.out;
-    // Of each turn's calls the library took its half: the others went to the MPI's own functions.
+    EXPECT_EQ(count(squeezed(job.out), "\nallreduce 64K "), 1u) << job.out;
+    // Of each turn's calls the library took half; the others went to the MPI's own functions.
     const std::string printed = squeezed(job.out + job.err);
-    EXPECT_EQ(count(printed, "\nweft: MPI_Bcast 1230 0 "), 2u) << printed;
+    EXPECT_EQ(count(printed, "\nweft: MPI_Bcast 504 0 "), 1u) << printed;
     std::ofstream(folder / "reader.py") << blocking_reader;
     const Finished read = run("python3 " + (folder / "reader.py") + " " + rows);
     EXPECT_EQ(read.status, 0) << read.err << content(rows);
     const std::string order =
-        "barrier 0\nallreduce 8\nallreduce 1024\nbcast 8\nbcast 1024\npays for: ";
+        "barrier 0\nallreduce 8192\nallreduce 65536\nbcast 8192\nbcast 65536\npays for: ";
     ASSERT_TRUE(read.out.starts_with(order)) << read.out;
     EXPECT_TRUE(contains(
         job.out, "\nBeyond the interval WEFT_BLOCKING=1 " + read.out.substr(order.size() - 10)))

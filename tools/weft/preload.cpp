@@ -11,21 +11,11 @@
 #include <vector>
 
 #include "weft/commands.h"
+#include "weft/dropin_library.h"
 
 namespace weft {
-namespace {
 
-struct PreloadOptions {
-    std::string mpi;
-    bool prints = false;
-    bool checks = false;
-    std::vector<std::string> command;
-};
-
-constexpr const char* part_names[] = {"mpich", "openmpi", "abi"};
-
-// Where the library is: beside this program, or where both are installed. Empty: not built.
-std::filesystem::path library_folder() {
+std::filesystem::path dropin_folder() {
     std::error_code error;
     const std::filesystem::path here =
         std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -37,18 +27,27 @@ std::filesystem::path library_folder() {
     return {};
 }
 
+namespace {
+
+struct PreloadOptions {
+    std::string mpi;
+    bool prints = false;
+    bool checks = false;
+    std::vector<std::string> command;
+};
+
 [[noreturn]] void refuse_preload(const std::string& why) {
     std::fprintf(stderr, "weft preload: %s\n", why.c_str());
     throw CLI::RuntimeError(2);
 }
 
 void preload(const PreloadOptions& options) {
-    const std::filesystem::path folder = library_folder();
+    const std::filesystem::path folder = dropin_folder();
     if (folder.empty())
         refuse_preload(
             "this build has no libweft_mpi.so; it needs an MPI's mpicc when Weft is configured");
     std::string parts;
-    for (const char* part : part_names) {
+    for (const char* part : dropin_parts) {
         if (!std::filesystem::exists(folder / ("weft_mpi_" + std::string(part) + ".so"))) continue;
         parts += (parts.empty() ? "" : ", ") + std::string(part);
     }
