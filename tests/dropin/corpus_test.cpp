@@ -155,6 +155,10 @@ std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
     return path;
 }
 
+// On a busy machine a run may take long. A step that hangs ends it sooner (main.c).
+constexpr int run_seconds = sanitizer_slowdown > 1 ? 550 : 170;
+constexpr std::int64_t run_ns = (run_seconds + 5) * std::int64_t{1'000'000'000};
+
 using Words = std::vector<std::string>;
 
 class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
@@ -181,9 +185,9 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         std::string command = program;
         for (const std::string& word : words) command += " '" + word + "'";
         const std::string preload = is_preloaded() ? preload_of(mpi().name).settings + " " : "";
-        // Open MPI polls, and would not yield to other tests unless it has more ranks than cores.
-        return run(
-            mpi().job(ranks, command, "OMPI_MCA_mpi_yield_when_idle=1 " + preload + settings));
+        // They poll, and would not yield to other tests, Open MPI unless it has more ranks than cores.
+        const std::string yields = "OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_ENABLE_HEAVY_YIELD=1 ";
+        return run(mpi().job(ranks, command, yields + preload + settings, run_seconds), run_ns);
     }
 
     // Runs sections, except what the MPI is known to get wrong.

@@ -73,10 +73,10 @@ struct Mpi {
 
     // Starts a job. It ends in time: mpiexec does not always. Nor does Open MPI's always begin: what
     // it then says has nothing to do with the program, and a second one does.
-    std::string job(int ranks, const std::string& program, const std::string& env = "") const {
-        const std::string start = "timeout -k 2 " + std::to_string(sanitizer_slowdown * 55) +
-                                  " mpiexec -n " + std::to_string(ranks) + " env " + env + " " +
-                                  program;
+    std::string job(int ranks, const std::string& program, const std::string& env = "",
+                    int seconds = sanitizer_slowdown * 55) const {
+        const std::string start = "timeout -k 2 " + std::to_string(seconds) + " mpiexec -n " +
+                                  std::to_string(ranks) + " env " + env + " " + program;
         return around("said=$(mktemp); " + start +
                       " 2> $said; status=$?; if grep -q \"server's listener thread failed to "
                       "start\" $said; then " +

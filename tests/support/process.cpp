@@ -36,8 +36,8 @@ ChildProcess::~ChildProcess() {
     close(err_[0]);
 }
 
-void ChildProcess::finish() {
-    std::int64_t deadline_ns = now_ns() + hang_ns;
+void ChildProcess::finish(std::int64_t limit_ns) {
+    std::int64_t deadline_ns = now_ns() + limit_ns;
     pollfd entries[2] = {{out_[0], POLLIN, 0}, {err_[0], POLLIN, 0}};
     std::string* texts[2] = {&out, &err};
     while (entries[0].fd >= 0 || entries[1].fd >= 0) {
@@ -61,9 +61,9 @@ void ChildProcess::finish() {
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-Finished run(const std::string& command) {
+Finished run(const std::string& command, std::int64_t limit_ns) {
     ChildProcess process(command);
-    process.finish();
+    process.finish(limit_ns);
     return {process.status, process.out, process.err};
 }
 

@@ -31,8 +31,8 @@ class ChildProcess {
 
     pid_t pid() const { return pid_; }
 
-    // Reads both outputs to their end; then status, out and err are set.
-    void finish();
+    // Reads both outputs to their end; then status, out and err are set. A command that takes longer hangs.
+    void finish(std::int64_t limit_ns = hang_ns);
 
     int status = -1;  // as a shell reports it
     std::string out;
@@ -50,7 +50,7 @@ struct Finished {
     std::string err;
 };
 
-Finished run(const std::string& command);
+Finished run(const std::string& command, std::int64_t limit_ns = hang_ns);
 
 ::testing::AssertionResult contains(const std::string& text, const std::string& part);
 
