@@ -119,6 +119,10 @@ void add_overlap(CLI::App& bench) {
     add_overlap_options(*command, *options);
     command->add_flag("--summary", options->summary,
                       "One short table, with the same work for every engine of a row");
+    command
+        ->add_option("--copy-core", options->copy_core,
+                     "Also measure a plain thread of each rank's that copies, on this core")
+        ->check(CLI::NonNegativeNumber);
     add_against_option(*command, options->against);
     command->add_flag("--async", options->against.async,
                       "With the asynchronous progress of the MPIs; then without Weft beside them");

@@ -66,14 +66,18 @@ std::optional<Contestant> contestant(const Job& job, const Engine& engine) {
         if (job.rank == 0) std::printf("Left out: engine %s: %s\n", engine.name, why.c_str());
         return std::nullopt;
     }
-    Contestant made{engine, job, nullptr};
+    Contestant made{engine, job, nullptr, nullptr};
     must(weft_comm_dup(job.comm, &made.job.comm), "weft_comm_dup");
     switch_engine(job, WEFT_ENGINE_MANUAL);
     return made;
 }
 
 Contestant contestant(const Job& job, const Rival& rival) {
-    return {{rival.name(), WEFT_ENGINE_MANUAL}, job, &rival};
+    return {{rival.name(), WEFT_ENGINE_MANUAL}, job, &rival, nullptr};
+}
+
+Contestant contestant(const Job& job, CopyThread& copies) {
+    return {{copy_thread_name, WEFT_ENGINE_MANUAL}, job, nullptr, &copies};
 }
 
 std::vector<Contestant> contestants(const Job& job, std::span<const Engine> wanted) {

@@ -7,17 +7,19 @@
 
 #include "bench/engines.h"
 #include "bench/job.h"
+#include "bench/plain/copy_thread.h"
 #include "bench/rivals/rival.h"
 
 namespace weft::bench {
 
 // An engine, and the job with a communicator made while that engine was in force on every rank:
 // ranks agree on an engine's connections when a communicator is made. Or an MPI's own calls: then
-// the engine has that MPI's name and is manual.
+// the engine has that MPI's name and is manual. Or a plain copy thread, likewise.
 struct Contestant {
     Engine engine;
     Job job;
     const Rival* rival = nullptr;
+    CopyThread* copies = nullptr;
 };
 
 // None if the library refuses this engine on some rank; rank 0 prints why. Collective; afterwards
@@ -29,6 +31,9 @@ std::vector<Contestant> contestants(const Job& job, std::span<const Engine> want
 
 // The MPI's own calls.
 Contestant contestant(const Job& job, const Rival& rival);
+
+inline constexpr const char* copy_thread_name = "copy thread";
+Contestant contestant(const Job& job, CopyThread& copies);
 
 // If a contestant offloads, rank 0 prints for every rank which operations were handed to
 // the operating system and which not, and how many threads io_uring had started when engines were

@@ -2,6 +2,7 @@
 #include "bench/overlap/measure.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.h"
 #include "bench/overlap/disturbed.h"
@@ -111,6 +112,11 @@ double Cell::over_us() const {
 
 double Cell::gain() const {
     return (median_of(&Times::call) + median_of(&Times::work)) / median_of(&Times::total);
+}
+
+double Cell::share_of(const Cell& copies) const {
+    const double attained = copies.overlap_percent();
+    return attained > 0 ? overlap_percent() / attained : std::nan("");
 }
 
 double Cell::cpu_ms() const {

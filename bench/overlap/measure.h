@@ -5,7 +5,7 @@
 //   work      the fixed work alone, without an engine's thread in the process
 //   blocking  the operation, waited for at once; with an MPI also its blocking call
 //   the overlapped run: start, the work (with evenly spaced calls of weft_test), wait
-// The slowest rank counts. The engines take turns within a repetition, because the machine's speed
+// A plain copy thread is measured as an engine is. The slowest rank counts. The engines take turns within a repetition, because the machine's speed
 // may change from one second to the next.
 //
 // After Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking
@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "bench/collective/collective.h"
@@ -52,6 +53,9 @@ struct Cell {
     double over_us() const;
     // CPU time of all ranks in an overlapped run, including the work: mean of the repetitions.
     double cpu_ms() const;
+    bool is_of_copy_thread() const { return engine.name == std::string_view(copy_thread_name); }
+    // Its overlap divided by the copy thread's; not a number if that hides nothing.
+    double share_of(const Cell& copies) const;
     // Whether something else must have played a part: see bench/overlap/disturbed.h.
     bool is_disturbed() const;
 };

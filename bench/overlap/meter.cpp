@@ -23,6 +23,7 @@ Meter::Meter(const Job& job, const Collective& collective, std::int64_t bytes, B
 void Meter::use(const Contestant& contestant) {
     case_.job = contestant.job;
     rival_ = contestant.rival;
+    copies_ = contestant.copies;
     if (rival_ != nullptr) is_rival_last_ = !is_rival_last_;
 }
 
@@ -98,6 +99,8 @@ void Meter::barrier() {
 void Meter::start() {
     if (rival_ != nullptr) {
         call_->start();
+    } else if (copies_ != nullptr) {
+        copies_->start(collective_, case_);
     } else {
         must(collective_.start(case_, &request_), collective_.name);
     }
@@ -105,6 +108,7 @@ void Meter::start() {
 
 bool Meter::test() {
     if (rival_ != nullptr) return rival_->test();
+    if (copies_ != nullptr) return copies_->test();
     const weft_status status = weft_test(&request_);
     if (status != WEFT_PENDING) must(status, "weft_test");
     return status != WEFT_PENDING;
@@ -113,6 +117,8 @@ bool Meter::test() {
 void Meter::wait() {
     if (rival_ != nullptr) {
         rival_->wait();
+    } else if (copies_ != nullptr) {
+        copies_->wait();
     } else {
         must(weft_wait(&request_), "weft_wait");
     }

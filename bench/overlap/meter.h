@@ -50,7 +50,8 @@ class Meter {
     std::int64_t bytes_;
     Burst* const burst_;
     const Rival* const rival_in_job_;
-    const Rival* rival_ = nullptr;  // the MPI being measured; null: Weft
+    const Rival* rival_ = nullptr;  // the MPI being measured; both null: Weft
+    CopyThread* copies_ = nullptr;  // the copy thread being measured
     std::optional<Rival::Call> call_;
     bool is_rival_last_ = false;  // of the two barriers
     weft_request request_ = WEFT_REQUEST_NULL;

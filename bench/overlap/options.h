@@ -24,6 +24,7 @@ struct OverlapOptions {
     double budget_s = 0;      // repetitions are left out rather than exceed it; 0: no limit
     Against against = {};     // MPIs to compare with
     bool attainable = false;  // also measure how much overlap plain sockets allow
+    int copy_core = -1;       // also measure a plain copy thread on this core; -1: none
     bool summary = false;     // one short table; every engine is measured with the same work
     bool bars = false;        // mark rows that have a bar as met or missed
 };

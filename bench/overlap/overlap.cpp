@@ -2,6 +2,7 @@
 #include "bench/overlap/overlap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/clock.h"
@@ -69,6 +70,23 @@ std::vector<Contestant> all_contestants(const Job& job, const Plan& plan) {
     return all;
 }
 
+// "": it can be measured.
+std::string why_no_copy_thread(const OverlapOptions& options, const Plan& plan) {
+    if (options.testbed.ranks != 2 || options.testbed.nodes > 0) {
+        return "--ranks " + std::to_string(options.testbed.ranks) + " --nodes " +
+               std::to_string(options.testbed.nodes) + "; expected 2 ranks of one machine";
+    }
+    for (const Point& point : plan.points) {
+        if (CopyThread::can_move(*point.collective)) continue;
+        return std::string("--collective ") + point.collective->name + "; expected " +
+               CopyThread::movable;
+    }
+    if (options.attainable || options.summary || options.against.is_wanted()) {
+        return "--attainable, --summary or --against; expected none of them";
+    }
+    return "";
+}
+
 void print_heading(const OverlapOptions& options) {
     if (options.summary) return;
     print_legend(stdout, options);
@@ -97,7 +115,12 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     attainable.join(job, burst ? &*burst : nullptr);
     // With MPIs there is one job after another.
     JsonFile json(job, options.json, rival ? JsonFile::Old::kept : JsonFile::Old::replaced);
-    const std::vector<Contestant> engines = all_contestants(job, plan);
+    std::vector<Contestant> engines = all_contestants(job, plan);
+    std::optional<CopyThread> copies;
+    if (options.copy_core >= 0) {
+        copies.emplace(job, options.copy_core);
+        engines.insert(engines.begin(), contestant(job, *copies));
+    }
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
     Progress progress(job.rank == 0);
     std::vector<Cell> cells;
@@ -137,6 +160,10 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
         all_cells.insert(all_cells.end(), measured.begin(), measured.end());
         for (const Cell& cell : measured) {
             JsonLine row = json_row(cell, options, origin);
+            if (copies && !cell.is_of_copy_thread()) {
+                const double share = cell.share_of(measured[0]);
+                if (std::isfinite(share)) row.add("share_of_copy_thread", share);
+            }
             if (rival != nullptr) row.add("mpi", rival->name());
             if (rival != nullptr && &cell != &measured[0]) {
                 row.add("ratios", Comparison(cell, measured[0]).json());
@@ -155,6 +182,7 @@ int run_rank(const OverlapOptions& options, const Plan& plan) {
     }
     json.close();
     if (job.rank == 0 && options.summary) print_summary(stdout, all_cells, options);
+    std::erase_if(all_cells, [](const Cell& cell) { return cell.is_of_copy_thread(); });
     if (job.rank == 0 && rival == nullptr && !options.summary) {
         std::printf("\n%s\n", conclusion(all_cells, options).c_str());
     }
@@ -179,6 +207,9 @@ std::vector<std::string> arguments(const OverlapOptions& options) {
                                       "--budget",      std::to_string(options.budget_s)};
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     if (options.attainable) words.emplace_back("--attainable");
+    if (options.copy_core >= 0) {
+        words.insert(words.end(), {"--copy-core", std::to_string(options.copy_core)});
+    }
     if (options.summary) words.emplace_back("--summary");
     if (options.bars) words.emplace_back("--bars");
     for (const std::string& word : arguments(options.against)) words.push_back(word);
@@ -206,6 +237,13 @@ int bench_overlap(const OverlapOptions& options) {
     if (options.attainable && options.against.is_wanted()) {
         std::fprintf(stderr, "weft bench overlap: --attainable is not measured with --against\n");
         return 2;
+    }
+    if (options.copy_core >= 0) {
+        if (const std::string why = why_no_copy_thread(options, *plan); !why.empty()) {
+            std::fprintf(stderr, "weft bench overlap: --copy-core %d with %s\n", options.copy_core,
+                         why.c_str());
+            return 2;
+        }
     }
     if (options.summary && options.against.is_wanted()) {
         std::fprintf(stderr, "weft bench overlap: --summary is not for --against\n");

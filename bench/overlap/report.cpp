@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "base/engine_kind.h"
 #include "bench/overlap/disturbed.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
@@ -78,6 +79,16 @@ const char* verdict(const Cell& cell, const OverlapOptions& options) {
     return text(median_lower_bound(cell.differences()) > bar);
 }
 
+// Whether a progress thread on a core set aside comes close to the plain copy thread.
+const char* copy_verdict(const Cell& cell, const Cell& copies, const OverlapOptions& options) {
+    constexpr double bar = 0.8;
+    if (!options.bars || cell.bytes < 1 << 20) return "";
+    if (!traits(static_cast<EngineKind>(cell.engine.value)).has_thread()) return "";
+    // Ranks that share a core may have nothing to hide behind: then the copy thread loses time, too.
+    const double attained = copies.overlap_percent();
+    return cell.overlap_percent() >= std::min(bar * attained, attained) ? "met" : "missed";
+}
+
 }  // namespace
 
 void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options) {
@@ -90,7 +101,9 @@ void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOpti
     } else {
         heading.emplace_back("CPU ms");
     }
+    if (options.copy_core >= 0) heading.insert(heading.end(), {"of copy", ""});
     Table table(heading);
+    const Cell* copies = nullptr;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Cell& cell = cells[i];
         if (i > 0 && cells[i - 1].bytes != cell.bytes) table.add({});
@@ -107,6 +120,12 @@ void print_table(std::FILE* file, std::span<const Cell> cells, const OverlapOpti
             row.emplace_back(verdict(cell, options));
         } else {
             row.push_back(fixed(cell.cpu_ms(), 4));
+        }
+        if (cell.is_of_copy_thread()) copies = &cell;
+        if (copies != nullptr) {
+            const double share = cell.share_of(*copies);
+            row.push_back(&cell == copies || !std::isfinite(share) ? "-" : fixed(share, 2));
+            row.emplace_back(&cell == copies ? "" : copy_verdict(cell, *copies, options));
         }
         table.add(row);
     }
@@ -143,6 +162,12 @@ void print_legend(std::FILE* file, const OverlapOptions& options) {
             : "CPU: time of all threads of all ranks in one overlapped run, including the work "
               "(getrusage; mean).\n",
         file);
+    if (options.copy_core < 0) return;
+    std::fprintf(
+        file,
+        "copy thread: a plain thread of each rank's, on core %d, that copies the same bytes "
+        "through a ring in shared\nmemory; of copy: overlap / the copy thread's overlap.\n",
+        options.copy_core);
 }
 
 JsonLine json_row(const Cell& cell, const OverlapOptions& options, const JsonLine& circumstances) {

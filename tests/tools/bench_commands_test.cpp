@@ -246,6 +246,55 @@ TEST(BenchOverlap, RefusesAttainableWhereItMeansNothing) {
     }
 }
 
+// What the table says of a copy thread's row, and of the row behind it.
+const char* const copy_reader = R"(
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert [row["engine"] for row in rows] == 2 * len(sys.argv[2].split(",")) * ["copy thread", "thread"]
+for copies, thread in zip(rows[::2], rows[1::2]):
+    assert copies["bytes"] == thread["bytes"] and copies["collective"] == thread["collective"]
+    assert "share_of_copy_thread" not in copies
+    if copies["overlap_percent"] > 0:
+        share = thread["overlap_percent"] / copies["overlap_percent"]
+        assert abs(thread["share_of_copy_thread"] - share) <= 1e-3 * abs(share) + 1e-6
+    for row in copies, thread:
+        assert row["medians"]["blocking_us"] > 0 and len(row["samples"]) == 2
+)";
+
+TEST(BenchOverlap, MeasuresACopyThreadBesideTheEngines) {
+    const Folder folder;
+    const std::string rows = folder / "rows";
+    const std::string collectives = "ibcast,isend,iallgather,ialltoall";
+    const Finished job =
+        run(bench + "overlap --copy-core " + std::to_string(own_cores().back()) + " --collective " +
+            collectives +
+            " --engine thread --sizes 1,3000001 --repetitions 2 --tests 2 --bars --json " + rows);
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_TRUE(contains(job.out, "copy thread: a plain thread of each rank's, on core "));
+    EXPECT_TRUE(contains(squeezed(job.out), " overlap % gain CPU ms of copy "));
+    EXPECT_EQ(count(job.out, " met\n") + count(job.out, " missed\n"), 4u) << job.out;
+    EXPECT_FALSE(contains(job.out, "copy thread hides")) << "the sentence is about engines";
+    std::ofstream(folder / "reader.py") << copy_reader;
+    const Finished read = run("python3 " + (folder / "reader.py") + " " + rows + " " + collectives);
+    EXPECT_EQ(read.status, 0) << read.err << content(rows);
+}
+
+TEST(BenchOverlap, RefusesACopyThreadWhereItMeansNothing) {
+    const auto refused = [](const std::string& options, const std::string& why) {
+        const Finished job = run(bench + "overlap --copy-core 0 " + options);
+        EXPECT_EQ(job.status, 2) << options;
+        EXPECT_TRUE(contains(job.err, why)) << job.err;
+        EXPECT_EQ(job.out, "");
+    };
+    refused("--collective ibcast --ranks 3",
+            "--ranks 3 --nodes 0; expected 2 ranks of one machine");
+    refused("--collective ibcast,iallreduce", "--collective iallreduce; expected ibcast, isend, ");
+    refused("--collective ibcast --summary", "--summary or --against; expected none of them");
+    const Finished core = run(bench + "overlap --copy-core 100000 --collective ibcast --sizes 8");
+    EXPECT_NE(core.status, 0);
+    EXPECT_TRUE(contains(core.err, "copy thread: core 100000: ")) << core.err;
+}
+
 TEST(BenchOverlap, ForcesATransport) {
     const Folder folder;
     const Finished job = run(bench +
