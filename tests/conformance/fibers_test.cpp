@@ -61,8 +61,11 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Fibers,
 TEST_P(Fibers, WaitEachForItself) { expect("communicators"); }
 TEST_P(Fibers, RunTheProgramsOfCommunicators) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
-    expect_parts_inside("comms_program", {"all_collectives", "splits"},
+    expect_parts_inside("comms_program", {"all_collectives", "splits", "refused"},
                         {"frees", "interleaved", "ahead", "nodes", "settings", "topologies"});
+    if (!runs_all()) return;
+    for (const char* part : {" many", " growth 1000"})
+        expect_inside("comms_program " + engine() + part, {3});
 }
 TEST_P(Fibers, RunTheProgramOfRequests) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
@@ -88,6 +91,17 @@ TEST_P(Fibers, RunTheProgramsOfReductions) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
     expect_inside("opaque_program +allreduce=ring reduce=binomial scan=linear", {3});
     expect_inside("reproducible_program", {3}, "WEFT_REPRODUCIBLE=1 ");
+}
+TEST_P(Fibers, LearnThatACallDoesNotMatch) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    expect_inside("../fault/mismatch_program 10000 2", {2, 3, 4});
+    if (!runs_all()) return;
+    for (const char* counts : {"2 3", "3 2", "2 10000", "100000 100001"})
+        expect_inside(std::string("../fault/mismatch_program ") + counts, {2, 3, 4, 5});
+}
+TEST_P(Fibers, DoNotGrowWithPersistentRequestsThatComeAndGo) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    expect_inside("memory_program 20000", {2});
 }
 TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
 TEST_P(Fibers, ShareACommunicator) { expect("shared"); }
