@@ -297,7 +297,7 @@ void print_latency(const MpiProgram& program, const std::vector<LatencyCell>& ce
 
 void print_blocking(const MpiProgram& program, const std::vector<LatencyCell>& cells) {
     std::vector<NamedRatio> ratios;
-    std::vector<Place> faster, slower;
+    std::vector<Finding> faster, slower;
     for (const LatencyCell& cell : cells) {
         const Ratio ratio = cell.ratio();
         const std::string size = cell.bytes > 0 ? size_text(cell.bytes) : "";

@@ -7,7 +7,7 @@
 
 namespace weft::bench {
 
-struct Place {
+struct Finding {
     std::string collective;
     std::string size;  // "": it has none
     bool holds;
@@ -15,7 +15,7 @@ struct Place {
 
 // "barrier, bcast from 64K, reduce up to 1K, gather 1K to 64K", where it holds at all sizes that were measured, at the
 // large, the small, and some in between; or "none". A collective's places are consecutive, by their sizes.
-inline std::string where(std::span<const Place> places) {
+inline std::string where(std::span<const Finding> places) {
     std::string text;
     for (std::size_t first = 0, end = 0; first < places.size(); first = end) {
         const std::string& collective = places[first].collective;

@@ -374,7 +374,7 @@ void Engine::leave() {
     for (int rounds = 0;; ++rounds) {
         Sleeper sleeper = Sleeper::none;
         if (leader_sleeps_) {
-            sleeper = Sleeper::waiter;
+            sleeper = leader_rests_ ? Sleeper::thread : Sleeper::waiter;
         } else if (!leader_ && is_needed) {
             sleeper = Sleeper::thread;
         }
@@ -642,6 +642,13 @@ void Engine::follow(std::int64_t deadline_ns) {
     --followers_;
 }
 
+// Whether a sleeping wait leaves all to a progress thread on a core set aside: this thread would have to be given its own
+// core before it could move anything, and others compute there.
+bool Engine::may_rest() const {
+    return progress_place_.is_set_aside() && !may_spin_ && traits(kind()).has_sleeper &&
+           !stopping_ && thread_.joinable();
+}
+
 // The calling thread drives until `done`. Spins first, then sleeps on the transports. WEFT_PENDING:
 // another thread leads now.
 weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
@@ -700,7 +707,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             if (spun_ns < (backs_off_ ? spin_max_ns : std::max(spin_ns_, spin_until_demand_ns)) ||
                 now - woke_ns < spin_after_waking_ns)
                 continue;
-        } else if (yields++ < yields_before_sleep) {
+        } else if (!may_rest() && yields++ < yields_before_sleep) {
             // On a busy core each takes as long as others compute.
             if (on_demand_) demand_in_vain(spin_begin_ns, now_ns());
             unlock();
@@ -717,11 +724,13 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             continue;
         if (on_demand_) demand(Demand::wakes);
         std::int64_t sleep_begin_ns = now_ns();
-        if (arm(Sleeper::waiter)) {
+        const bool rests = may_rest();
+        if (arm(rests ? Sleeper::thread : Sleeper::waiter)) {
             leader_sleeps_ = true;
+            leader_rests_ = rests;
             awaits_end_of_work_ |= executor_.has_work();
             sleep(Sleeper::waiter, end_of_sleep(patience));
-            leader_sleeps_ = false;
+            leader_sleeps_ = leader_rests_ = false;
         }
         arm(Sleeper::none);
         if (followers_ > 0 && interrupted_.load(std::memory_order_relaxed)) {
@@ -756,9 +765,10 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
 void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     int descriptors[7];
     std::size_t n = 0;
+    const bool rests = sleeper == Sleeper::waiter && leader_rests_;
     for (CompletionSource* source : sources_) {
         WEFT_ASSERT(n < std::size(descriptors));
-        if (sleeper != Sleeper::none && source->abilities().can_sleep) {
+        if (source->abilities().can_sleep && sleeper != Sleeper::none && !rests) {
             descriptors[n++] = source->wait_fd(sleeper);
         }
     }
@@ -847,6 +857,7 @@ void Engine::change_kind(EngineKind kind) {
     poller_ends_ = true;
     thread_ends_ = !traits(kind).has_sleeper && !owns_lists;
     const bool thread_ends = thread_ends_;
+    if (leader_rests_) parking_->unpark(Sleeper::waiter);
     unlock();
     if (poller_.joinable()) poller_.join();
     parking_->unpark(Sleeper::thread);
@@ -924,8 +935,10 @@ void Engine::thread_main() {
         }
         if (moved) backoff_ns_ = 0;
         notify_waiters();
-        bool pending = executor_.needs_attention();
-        if (pending && !leader_) {
+        // (What a wait in weft_finalize has left is no run.)
+        const bool pending = executor_.needs_attention() || leader_rests_;
+        const bool is_sleeper = !leader_ || leader_rests_;
+        if (pending && is_sleeper) {
             if (pieces != executor_.pieces_moved()) {
                 pieces = executor_.pieces_moved();
                 piece_ns = now_ns();
@@ -941,7 +954,7 @@ void Engine::thread_main() {
                 yield_to_contenders();
                 continue;
             }
-        } else if (!leader_ && armed_ != Sleeper::none) {
+        } else if (is_sleeper && armed_ != Sleeper::none) {
             arm(Sleeper::none);
         }
         sleep(Sleeper::thread, no_deadline);

@@ -196,6 +196,7 @@ class Engine : private Exclusion {
     bool look(UserThreads& threads);
     bool begin_functions(UserThreads& threads);
     void follow(std::int64_t deadline_ns);
+    bool may_rest() const;
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
@@ -251,6 +252,7 @@ class Engine : private Exclusion {
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
+    bool leader_rests_ = false;   // ... or until the progress thread notifies it
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader

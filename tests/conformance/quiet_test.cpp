@@ -82,6 +82,21 @@ TEST(ProgressThread, RunsOnTheCoreThatIsSetAside) {
     EXPECT_EQ(done.status, 0) << done.out << done.err;
 }
 
+TEST(ProgressThread, ServesWaitsOfRanksThatShareACore) {
+    const std::vector<int> cores = own_cores();
+    if (cores.size() < 2) GTEST_SKIP() << "there is only one core";
+    const std::string rank = std::to_string(cores.front()), thread = std::to_string(cores.back());
+    for (const std::string program :
+         {"threads_program thread 5", "comms_program thread interleaved", "pending_program",
+          "confined_program", "request_program"}) {
+        const Finished done = run(
+            "WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
+            " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR "/tests/conformance/" +
+            program);
+        EXPECT_EQ(done.status, 0) << program << "\n" << done.out << done.err;
+    }
+}
+
 // A core of the ranks is no core set aside, whoever names it.
 TEST(ProgressThread, WorksOnDemandOnACoreThatRanksUse) {
     const std::vector<int> cores = own_cores();

@@ -59,6 +59,10 @@ class FakeTransport : public Transport {
 // thread is woken then, the program is not.
 class WorkEndedByAnother final : public Transport {
   public:
+    bool begins = true;                   // with the engine held
+    Sleeper armed_for = Sleeper::waiter;  // while the program sleeps
+    std::vector<Sleeper> armed{};
+
     const char* name() const override { return "work ended by another"; }
     Abilities abilities() const override { return {.can_sleep = true}; }
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
@@ -71,7 +75,8 @@ class WorkEndedByAnother final : public Transport {
         return sleeper == Sleeper::thread ? thread_wake_.fd() : waiter_wake_.fd();
     }
     bool arm(Sleeper sleeper) override {
-        program_sleeps_ = sleeper == Sleeper::waiter;
+        if (begins && sleeper != Sleeper::none) armed.push_back(sleeper);
+        program_sleeps_ = begins && sleeper == armed_for;
         if (program_sleeps_) thread_wake_.signal();
         return true;
     }
@@ -535,6 +540,25 @@ TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
             WEFT_OK);
         EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
     }
+}
+
+// The thread has a core set aside, the program shares its own with other ranks.
+TEST(Engine, AWaitLeavesAllToAThreadOnACoreSetAside) {
+    WorkEndedByAnother transport;
+    transport.begins = false;
+    transport.armed_for = Sleeper::thread;
+    Executor executor(0, {&transport}, {nullptr});
+    Engine engine(
+        executor,
+        {.kind = EngineKind::thread, .may_spin = false, .progress_place = {.cores = own_cores()}});
+    { Engine::Hold starts_the_thread(engine); }
+    Engine::Hold hold(engine);
+    transport.begins = true;
+    EXPECT_EQ(engine.wait_until([&] { return !executor.has_work(); },
+                                {.deadline_ns = now_ns() + 20 * second_ns}),
+              WEFT_OK);
+    EXPECT_GT(transport.armed.size(), 0U);
+    EXPECT_EQ(std::ranges::count(transport.armed, Sleeper::waiter), 0);
 }
 
 // Ends what is waited for when it has been polled often enough.
