@@ -110,6 +110,16 @@ TEST_F(SimulateGoal, RefusesWithASentence) {
         contains(done.err, "ping_pong.goal: rank 1 has no receive for a message from rank 0"))
         << done.err;
     EXPECT_NE(simulated("-L -1").status, 0);
+    // Both wait for each other, by the rules of either.
+    std::ofstream(path_) << "num_ranks 2\n"
+                            "rank 0 {\na: recv 1b from 1\nb: send 1b to 1\nb requires a\n}\n"
+                            "rank 1 {\na: recv 1b from 0\nb: send 1b to 0\nb requires a\n}\n";
+    done = simulated("");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "rank 0 gets no message for its receive of line 3")) << done.err;
+    done = simulate("--goal '" + path_ + "'");
+    EXPECT_EQ(done.status, 2);
+    EXPECT_TRUE(contains(done.err, "deadlock: rank 0 waits for ever")) << done.err;
 }
 
 TEST_F(SimulateGoal, SimulatesWhatWeftScheduleWrites) {

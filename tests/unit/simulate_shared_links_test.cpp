@@ -127,6 +127,55 @@ TEST(SharedLinks, RoundsOnATorusTakeAsLongAsTheLargestLoad) {
     EXPECT_EQ(ring.rounds([](Rank r, Rank k) { return (r + k) % 8; }), 28);
 }
 
+// Of distances along the path of 8x8, and of a numbering by rows; by both ways of counting. Messages with the links of
+// the path never meet in a binomial tree, against them they do.
+TEST(SharedLinks, RoundsAlongAPath) {
+    const OnTorus on({8, 8});
+    const Rank ranks = on.torus.ranks();
+    std::vector<Rank> place(static_cast<std::size_t>(ranks));
+    for (Rank at = 0; at < ranks; ++at) place[static_cast<std::size_t>(on.torus.on_path(at))] = at;
+    // Where the message from a place goes, on the path.
+    const auto along = [&](auto to) {
+        return [&, to](Rank r) { return on.torus.on_path(to(place[static_cast<std::size_t>(r)])); };
+    };
+    const auto by_step = [&](auto peer_of) {
+        std::vector<Rank> loads;
+        for (Rank step = 1; step < ranks; step *= 2) {
+            const auto [fluid, load] = on.round(peer_of(step));
+            EXPECT_NEAR(fluid, load, 1e-6) << "distance " << step;
+            loads.push_back(load);
+        }
+        return loads;
+    };
+    EXPECT_EQ(on.rounds([&](Rank r, Rank k) {
+        return along([=](Rank at) { return (at + k) % ranks; })(r);
+    }),
+              326);
+    EXPECT_EQ(by_step([=](Rank step) { return [=](Rank r) { return (r + step) % ranks; }; }),
+              (std::vector<Rank>{1, 2, 4, 1, 2, 4}));
+    EXPECT_EQ(
+        by_step([&](Rank step) { return along([=](Rank at) { return (at + step) % ranks; }); }),
+        (std::vector<Rank>{1, 2, 4, 7, 6, 4}));
+    EXPECT_EQ(std::ranges::max(
+                  by_step([&](Rank step) { return along([=](Rank at) { return at ^ step; }); })),
+              7);
+    const auto gather = [&](Rank towards) {
+        return by_step([&, towards](Rank step) {
+            return along([=](Rank at) {
+                const Rank from = towards > 0 ? 0 : step;
+                return at % (2 * step) == from ? at + towards * step : at;
+            });
+        });
+    };
+    EXPECT_EQ(gather(1), std::vector<Rank>(6, 1)) << "to the last place";
+    EXPECT_EQ(gather(-1), (std::vector<Rank>{4, 2, 1, 1, 1, 1})) << "to the first";
+    EXPECT_EQ(std::ranges::max(by_step([&](Rank step) {
+                  return along([=](Rank at) { return at < step ? at + step : at; });
+              })),
+              7)
+        << "a broadcast whose distances double";
+}
+
 // No link is ever more than full, and no flow could have more: of random flows that start at one time.
 TEST(SharedLinks, TheLastToEndHasItsShareOfTheFullestLink) {
     Prng prng(3);
