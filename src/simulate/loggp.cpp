@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <unordered_map>
 
 #include "simulate/event_queue.h"
 #include "simulate/shared_links.h"
@@ -37,7 +38,7 @@ std::uint32_t what(EventKind kind, std::uint32_t argument) {
     return static_cast<std::uint32_t>(kind) << argument_bits | argument;
 }
 
-// A message of more than S bytes whose receive is posted.
+// A message of more than S bytes whose receive is posted. A card's answer may come before the send.
 struct LargeMessage {
     enum class Stage : std::uint32_t { answer_comes, answer_came, data_comes, data_came };
     Stage stage = Stage::answer_comes;
@@ -46,6 +47,7 @@ struct LargeMessage {
     Instance send = 0;
     Instance recv = 0;
     std::int64_t bytes = 0;
+    bool is_unasked = false;
 };
 
 // What a rank has beside the CPU that advances the collective.
@@ -62,6 +64,7 @@ struct BesideRank {
 };
 
 constexpr Instance no_instance = 0xffffffffu;
+constexpr std::uint32_t no_message = 0xffffffffu;
 
 // A message on its way through a torus or from node to node, or waiting for that.
 struct Crossing {
@@ -267,7 +270,7 @@ class LogGpMachine::Inside {
                 const std::uint32_t lane = rank.structure->lane_of(at.op);
                 ArrivalLane& arrivals = ranks_.from(rank, lane);
                 const std::uint32_t index = arrivals.posted++;
-                if (index < arrivals.come) match(r, lane, index);
+                if (index < arrivals.come || is_unasked(r, arrivals, bytes)) match(r, lane, index);
                 break;
             }
             case OpKind::copy:
@@ -293,9 +296,10 @@ class LogGpMachine::Inside {
         SimulatedRank& rank = ranks_[r];
         const SimulatedLane lane = ranks_.to(rank, rank.structure->lane_of(at.op));
         const bool is_large = bytes > p_.eager_bytes_max;
+        const bool inside = is_inside(r, lane.peer);
+        if (is_large && has_card(inside)) return send_when_cleared(r, instance);
         if (is_large) bytes = 0;  // it asks first
         const Work work = is_large ? Work::question : Work::send;
-        const bool inside = is_inside(r, lane.peer);
         const std::int64_t end = compute(r, work, message_overhead(bytes, inside), inside);
         const std::uint32_t arrival = what(EventKind::first_byte, lane.lane);
         if (torus_ && ends_.cpu_sends && !is_large && !inside)
@@ -305,9 +309,51 @@ class LogGpMachine::Inside {
         if (!is_large) complete_at(r, instance, end);
     }
 
+    // Whether the card answers for a message before it is asked.
+    bool is_unasked(std::uint32_t r, const ArrivalLane& from, std::int64_t bytes) const {
+        if (beside_.empty() || bytes <= p_.eager_bytes_max) [[likely]]
+            return false;
+        return has_card(nodes_ && is_inside(r, ranks_.source(from).peer));
+    }
+
+    // Passes over those of a lane's messages from number `index` on that nobody asks for.
+    void pass_unasked(std::uint32_t r, std::uint32_t lane, std::uint32_t& index) {
+        SimulatedRank& rank = ranks_[r];
+        const LaneMessages& messages = rank.structure->recvs();
+        const ArrivalLane& arrivals = ranks_.from(rank, lane);
+        // (Of a message that nobody receives there is no end.)
+        while (index < rank.structure->instances() &&
+               is_unasked(r, arrivals, rank.structure->bytes(messages.message(lane, index))))
+            ++index;
+    }
+
+    // A large message between cards.
+    void send_when_cleared(std::uint32_t r, Instance instance) {
+        const auto [entry, is_first] = cleared_.try_emplace(key_of(r, instance), no_message);
+        if (is_first) return;
+        const std::uint32_t number = entry->second;
+        cleared_.erase(entry);
+        send_data(number);
+    }
+    static std::uint64_t key_of(std::uint32_t r, Instance instance) {
+        return std::uint64_t{r} << 32 | instance;
+    }
+
+    void send_data(std::uint32_t number) {
+        LargeMessage& message = large_[number];
+        message.stage = LargeMessage::Stage::data_comes;
+        const bool inside = is_inside(message.sender, message.receiver);
+        const std::int64_t end =
+            compute(message.sender, Work::send, message_overhead(message.bytes, inside), inside);
+        deliver(message.sender, Work::send, leaves_at(end, message.bytes, inside), message.bytes,
+                message.receiver, what(EventKind::large, number), message.send);
+    }
+
     void first_byte(std::uint32_t r, std::uint32_t lane) {
         SimulatedRank& rank = ranks_[r];
         ArrivalLane& arrivals = ranks_.from(rank, lane);
+        if (!beside_.empty()) [[unlikely]]
+            pass_unasked(r, lane, arrivals.coming);
         std::int64_t bytes =
             rank.structure->bytes(rank.structure->recvs().message(lane, arrivals.coming++));
         const bool is_large = bytes > p_.eager_bytes_max;
@@ -323,11 +369,13 @@ class LogGpMachine::Inside {
     void last_byte(std::uint32_t r, std::uint32_t lane) {
         ++events_;
         ArrivalLane& arrivals = ranks_.from(ranks_[r], lane);
+        if (!beside_.empty()) [[unlikely]]
+            pass_unasked(r, lane, arrivals.come);
         const std::uint32_t index = arrivals.come++;
         if (index < arrivals.posted) match(r, lane, index);
     }
 
-    // A message, or if it is large, the question for it, has come, and its receive is posted.
+    // A message, or if it is large, the question for it, has come or is not needed, and its receive is posted.
     void match(std::uint32_t r, std::uint32_t lane, std::uint32_t index) {
         SimulatedRank& rank = ranks_[r];
         const OpInstance at = rank.structure->recvs().message(lane, index);
@@ -345,6 +393,7 @@ class LogGpMachine::Inside {
         message.recv = ranks_.instance(rank, at);
         message.bytes = bytes;
         const bool inside = is_inside(r, sent.peer);
+        message.is_unasked = has_card(inside);
         deliver(r, Work::answer, compute(r, Work::answer, message_overhead(0, inside), inside), 0,
                 sent.peer, what(EventKind::large, large_.keep(message)));
     }
@@ -363,12 +412,12 @@ class LogGpMachine::Inside {
             if (came > now_ps_) return push(came, sender, EventKind::large, number);
         }
         if (message.stage == Stage::answer_came) {
-            message.stage = Stage::data_comes;
-            const std::int64_t bytes = message.bytes;
-            const std::int64_t end =
-                compute(sender, Work::send, message_overhead(bytes, inside), inside);
-            return deliver(sender, Work::send, leaves_at(end, bytes, inside), bytes, receiver,
-                           what(EventKind::large, number), message.send);
+            if (!message.is_unasked) return send_data(number);
+            const auto [entry, is_first] =
+                cleared_.try_emplace(key_of(sender, message.send), number);
+            if (is_first) return;
+            cleared_.erase(entry);
+            return send_data(number);
         }
         if (message.stage == Stage::data_comes) {
             message.stage = Stage::data_came;
@@ -380,6 +429,7 @@ class LogGpMachine::Inside {
         }
         const Instance recv = message.recv;
         const std::int64_t bytes = message.bytes;
+        if (message.is_unasked) ++events_;
         large_.drop(number);
         complete_at(receiver, recv, receive(receiver, bytes, inside));
     }
@@ -927,6 +977,8 @@ class LogGpMachine::Inside {
     std::uint64_t events_ = 0;
     std::vector<Instance> ready_;
     NumberedRecords<LargeMessage> large_;
+    // By sender and send: a large message that is answered, or no_message if it is the send that waits.
+    std::unordered_map<std::uint64_t, std::uint32_t> cleared_;
 
     const TorusParameters* const torus_;
     std::optional<SharedLinks> links_;

@@ -12,8 +12,8 @@ struct Progress {
         thread,  // a CPU of its own, unless it shares_core: it sleeps while there is nothing to do and takes
                  // `wake_ps` to wake
         // A card, which takes `trigger_ps` for a message. It carries out the lists of compile_tasks() of all lanes that
-        // it reaches; the rest is the host's, which also takes `list_ps` at the start to hand over each list. Unlike
-        // there, a CTS answers a question, and a join never needs the host.
+        // it reaches; the rest is the host's, which also takes `list_ps` at the start to hand over each list. A CTS
+        // comes unasked. Unlike there, joins never need the host.
         offload,
     };
     By by = By::host;

@@ -84,6 +84,9 @@ class SimulatedRanks {
     static SimulatedLane& source(ArrivalLane& lane) {
         return *reinterpret_cast<SimulatedLane*>(&lane + 1);
     }
+    static const SimulatedLane& source(const ArrivalLane& lane) {
+        return *reinterpret_cast<const SimulatedLane*>(&lane + 1);
+    }
 
     // REQUIRES: the rank has repeats.
     std::span<std::uint32_t> missing(SimulatedRank& rank) const {

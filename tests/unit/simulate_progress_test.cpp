@@ -198,6 +198,52 @@ TEST(Progress, TheHostGivesTheCardItsLists) {
     EXPECT_EQ(barrier(progress).waiting_ns, 0);
 }
 
+// Of 1000 bytes after the first. The receiver's card clears the message at once.
+TEST(Progress, ACardClearsLargeMessagesUnasked) {
+    LogGpParameters p;
+    p.eager_bytes_max = 100;
+    const auto message = [&](std::int64_t late_ns) {
+        Disturbance late;
+        late.skew = Disturbance::Skew::late;
+        late.skew_ps = late_ns * ns;
+        LogGpMachine machine(p, late);
+        Progress progress;
+        progress.by = Progress::By::offload;
+        progress.trigger_ps = 100 * ns;
+        machine.set_progress(progress);
+        ScheduleBuilder sender(0, 2), receiver(1, 2);
+        // Others of the lane are small, and are not held up.
+        for (const std::int64_t bytes : {1, 1001, 2}) {
+            sender.send(sender.scratch(bytes), 1);
+            receiver.recv(receiver.scratch(bytes), 0);
+        }
+        for (ScheduleBuilder* builder : {&sender, &receiver}) machine.add(*builder->seal());
+        const LogGpOutcome outcome = test::outcome_of(machine);
+        EXPECT_EQ(outcome.events, 9u);
+        return outcome.end_ps[1] / ns;
+    };
+    EXPECT_EQ(message(0), 100 + 2500 + 100 + 2500 + 1000 * 6 + 100) << "a CTS, and the data";
+    EXPECT_EQ(message(100'000), 100'000 + 100 + 1000 + (1000 + 1000 * 6) + 2500 + 6 + 100)
+        << "the last message follows the others through the interface";
+    // A ring's receives are all posted at the start: their CTS go before the first data, and then there are none.
+    Progress progress;
+    progress.by = Progress::By::offload;
+    progress.trigger_ps = 100 * ns;
+    const std::int64_t step_ns = 100 + 2500 + 1000 * 6 + 100;
+    EXPECT_EQ(simulate("allgather", "ring", 1001, progress).end_ns, 15 * step_ns);
+    EXPECT_EQ(simulate("allgather", "ring", 1001, progress, p).end_ns, 15 * 1000 + 15 * step_ns);
+    // Ends that disagree about a message's size.
+    for (const std::int64_t sent : {1, 1001}) {
+        LogGpMachine machine(p);
+        machine.set_progress(progress);
+        ScheduleBuilder sender(0, 2), receiver(1, 2);
+        sender.send(sender.scratch(sent), 1);
+        receiver.recv(receiver.scratch(1002 - sent), 0);
+        for (ScheduleBuilder* builder : {&sender, &receiver}) machine.add(*builder->seal());
+        EXPECT_FALSE(machine.run().is_ok());
+    }
+}
+
 TEST(Progress, WhoWaits) {
     EXPECT_EQ(barrier({}).waiting_ns, 4 * 2500);
     // The first message comes while the rank computes; the others are waited for.

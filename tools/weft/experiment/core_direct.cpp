@@ -65,7 +65,7 @@ SimulatedCall call_in(const Layout& layout, const NodesParameters& nodes, const 
 ExperimentResult run_core_direct(const ExperimentSize& size) {
     ExperimentResult result{"core-direct"};
     result.assumptions = {
-        "published: 8 ranks a node, rendezvous above 16 KiB, answers (clear to send) by the card",
+        "published: 8 ranks a node, rendezvous above 16 KiB, clear to send by the card, unasked",
         "assumed, network and host: L 1.3 us, o 0.3 us, g 0.2 us, G 0.313 ns (3.2 GB/s), of "
         "interfaces "
         "and of a node's link; copies 0.25 ns a byte",
