@@ -264,6 +264,14 @@ TEST_P(PreloadedFaulty, AStartThatLacksMemoryIsAnErrorAndCanBeRepeated) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
 }
 
+TEST_P(PreloadedFaulty, APersistentStartThatLacksMemoryIsAnErrorAndCanBeRepeated) {
+    if (sanitizer_slowdown > 1) GTEST_SKIP() << "the sanitizer's own malloc does not fail";
+    const Finished done = with_fault("persistent_lacks_memory", "memory");
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n");
+    EXPECT_FALSE(matches_in(done.err, "MPI_Bcast_init +1 +0 ").empty()) << done.err;
+}
+
 TEST_P(PreloadedFaulty, AConstructorThatLacksMemoryIsAnError) {
     if (sanitizer_slowdown > 1) GTEST_SKIP() << "the sanitizer's own malloc does not fail";
     const Finished done = with_fault("constructor_lacks_memory", "memory");
@@ -573,6 +581,7 @@ TEST_P(PreloadedOnNodes, ALinkThatFailsLaterReachesTheErrorHandlerOfEachRank) {
             matches_in(done.out, "rank \\d: an error, by " + handler + ", of class OTHER\n").size(),
             3u)
             << done.out << done.err;
+        EXPECT_FALSE(contains(done.err, "is wrong\n"));
         EXPECT_FALSE(matches_in(done.err,
                                 "weft: MPI_Ialltoall failed on rank 1: [^\n]*rank 2 of "
                                 "the job[^\n]*")

@@ -211,10 +211,12 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     if (operation.keeps_handle) {
         *request = operation.handle;
     } else if ((*error = open_request(operation, request)) != MPI_SUCCESS) {
-        if (operation.is_persistent)
+        if (operation.is_persistent) {
             forget(operation);
-        else
+            raise_error(*taken_comm, *error);
+        } else {
             finish_blocking(operation);
+        }
     }
     return true;
 }
@@ -249,9 +251,13 @@ int start(Operation& operation) {
     }
     if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
+    // The MPI's first: Weft's operation cannot be taken back.
+    if (const int error = mpi.Start(&operation.handle)) return raise_error(*operation.comm, error);
     if (const weft_status status = weft_start(&operation.request); status != WEFT_OK) {
         std::fprintf(stderr, "weft: MPI_Start on rank %d: %s\n", operation.comm->rank,
                      weft_last_detail());
+        complete_receive(operation.ticket);
+        mpi.Wait(&operation.handle, MPI_STATUS_IGNORE);
         return raise_error(*operation.comm, error_of_start(status));
     }
     operation.is_active = true;
@@ -263,7 +269,7 @@ int start(Operation& operation) {
         operation.started_ns = now_ns();
         statistics.add_inside(operation.function, operation.started_ns - begin_ns);
     }
-    return mpi.Start(&operation.handle);
+    return MPI_SUCCESS;
 }
 
 bool is_complete(Operation& operation) {

@@ -29,6 +29,8 @@ MPI_Comm comm_of(int ticket) {
 int make_comm(MPI_Comm of) {
     MPI_Comm made = MPI_COMM_NULL;
     const int error = mpi.Comm_split(of, 0, 0, &made);
+    // Those who use it raise errors on the program's communicator.
+    if (error == MPI_SUCCESS) mpi.Comm_set_errhandler(made, MPI_ERRORS_RETURN);
     const Exclusive exclusive;
     if (error == MPI_SUCCESS) comms.push_back(made);
     is_making = false;

@@ -618,6 +618,44 @@ static void start_lacks_memory(void) {
     if (rank == 0) printf("right\n");
 }
 
+#if IS_MPI_4
+/* One rank has no memory when it makes a persistent operation, and when it starts some, and one. */
+static void persistent_lacks_memory(void) {
+    enum { bytes = 3001 };
+    static unsigned char gapped[2 * bytes];
+    const int mine = rank + 1;
+    int turn, attempt, sum = 0, refused = 0;
+    MPI_Errhandler handler;
+    MPI_Datatype every_other;
+    MPI_Request requests[2];
+    MPI_Comm_create_errhandler(handle_error, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Type_create_resized(MPI_BYTE, 0, 2, &every_other);
+    MPI_Type_commit(&every_other);
+    if (rank == 0) gapped[2 * (bytes - 1)] = 5;
+    for (attempt = rank == 1 ? 0 : 1; attempt < 2; ++attempt)
+        refused += MPI_Bcast_init(gapped, bytes, every_other, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                  &requests[0]) != MPI_SUCCESS;
+    MPI_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &requests[1]);
+    for (turn = 0; turn < 3; ++turn) {
+        for (attempt = rank == 1 && turn < 2 ? 0 : 1; attempt < 2; ++attempt)
+            refused += (turn == 0 ? MPI_Startall(2, requests) : MPI_Start(&requests[1])) != 0;
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        expect(gapped[2 * (bytes - 1)] == 5, "the broadcast");
+        expect(sum == ranks * (ranks + 1) / 2, "the sum");
+        sum = 0;
+    }
+    expect(refused == (rank == 1 ? 3 : 0), "how often it is refused");
+    expect(errors_handled == refused, "how often the handler is called");
+    expect(class_handled == (rank == 1 ? MPI_ERR_NO_MEM : MPI_SUCCESS), "the error's class");
+    for (turn = 0; turn < 2; ++turn) MPI_Request_free(&requests[turn]);
+    MPI_Type_free(&every_other);
+    if (rank == 0) printf("right\n");
+}
+#endif
+
 static const char* handled_by = "nobody";
 static void handle_of_comm(MPI_Comm* comm, int* code, ...) {
     (void)comm;
@@ -629,24 +667,41 @@ static void handle_of_self(MPI_Comm* comm, int* code, ...) {
     MPI_Error_class(*code, &class_handled);
 }
 
-/* A link fails: the communicator's handler learns of it, or if the program has freed that, MPI_COMM_SELF's. */
+/* A link fails: the communicator's handler learns of it, or if the program has freed that, MPI_COMM_SELF's. Nothing more
+   can be started. */
 static void loses_a_link(int is_freed) {
     static int out[MOST], in[MOST];
     MPI_Comm comm;
     MPI_Errhandler of_comm, of_self;
     MPI_Request request;
+#if IS_MPI_4
+    MPI_Request unused;
+    int turn;
+#endif
     int code;
     MPI_Comm_create_errhandler(handle_of_comm, &of_comm);
     MPI_Comm_create_errhandler(handle_of_self, &of_self);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_set_errhandler(comm, of_comm);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, of_self);
+#if IS_MPI_4
+    MPI_Barrier_init(comm, MPI_INFO_NULL, &unused);
+#endif
     MPI_Ialltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm, &request);
     if (is_freed) MPI_Comm_free(&comm);
     code = MPI_Wait(&request, MPI_STATUS_IGNORE);
     printf("rank %d: %s, by %s, %s\n", rank, code == MPI_SUCCESS ? "no error" : "an error",
            handled_by, class_handled == MPI_ERR_OTHER ? "of class OTHER" : "of no class");
     fflush(stdout);
+#if IS_MPI_4
+    for (turn = 0; turn < 2; ++turn) {
+        class_handled = MPI_SUCCESS;
+        expect(MPI_Start(&unused) != MPI_SUCCESS && class_handled == MPI_ERR_OTHER,
+               "a later start");
+    }
+    expect(MPI_Wait(&unused, MPI_STATUS_IGNORE) == MPI_SUCCESS, "the wait for what has not begun");
+    MPI_Request_free(&unused);
+#endif
 }
 
 static MPI_Comm freed_at_exit;
@@ -689,6 +744,9 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "many")) many();
     if (!strcmp(what, "lacks_memory")) lacks_memory();
     if (!strcmp(what, "start_lacks_memory")) start_lacks_memory();
+#if IS_MPI_4
+    if (!strcmp(what, "persistent_lacks_memory")) persistent_lacks_memory();
+#endif
     if (!strcmp(what, "constructor_lacks_memory")) constructor_lacks_memory();
     if (!strcmp(what, "reduce") || !strcmp(what, "moves")) reduce();
     if (!strcmp(what, "finalizes_by_attribute")) finalizes_by_attribute();
