@@ -185,8 +185,8 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         std::string command = program;
         for (const std::string& word : words) command += " '" + word + "'";
         const std::string preload = is_preloaded() ? preload_of(mpi().name).settings + " " : "";
-        // They poll, and would not yield to other tests, Open MPI unless it has more ranks than cores.
-        const std::string yields = "OMPI_MCA_mpi_yield_when_idle=1 MPIR_CVAR_ENABLE_HEAVY_YIELD=1 ";
+        // Open MPI polls, and would not yield to other tests unless it has more ranks than cores.
+        const std::string yields = "OMPI_MCA_mpi_yield_when_idle=1 ";
         return run(mpi().job(ranks, command, yields + preload + settings, run_seconds), run_ns);
     }
 

@@ -112,7 +112,8 @@ inline void PrintTo(const Mpi& mpi, std::ostream* out) { *out << mpi.name; }
 
 inline std::vector<Mpi> mpis() {
     return {
-        {"mpich", "", true},
+        // Its waiting ranks let others have their core.
+        {"mpich", "MPIR_CVAR_ENABLE_HEAVY_YIELD=1", true},
         {"openmpi",
          "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
          "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
