@@ -81,6 +81,9 @@ TEST_P(Preloaded, ProgramsOfMessagesAloneGetNoThreadsDescriptorsOrSwitches) {
     ASSERT_EQ(native.status, 0) << native.err;
     ASSERT_EQ(done.status, 0) << done.err;
     EXPECT_EQ(all_of(done.out, "threads"), all_of(native.out, "threads")) << done.out << native.out;
+    EXPECT_FALSE(all_of(done.out, "level").empty()) << done.out;
+    EXPECT_EQ(all_of(done.out, "level"), all_of(native.out, "level"))
+        << "a thread level was raised";
     EXPECT_EQ(all_of(done.out, "more threads"), std::set<std::string>{"0"}) << done.out;
     EXPECT_EQ(all_of(done.out, "more descriptors"), std::set<std::string>{"0"}) << done.out;
     // A thread of the MPI may wake up by itself.

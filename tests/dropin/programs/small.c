@@ -272,7 +272,8 @@ static void bounds(void) {
 /* Only messages: reports the process's resources meanwhile. */
 static void messages(void) {
     long switches;
-    int threads, descriptors;
+    int level, threads, descriptors;
+    MPI_Query_thread(&level);
     exchange_messages(); /* what the MPI opens when it is first needed */
     threads = entries("/proc/self/task");
     descriptors = entries("/proc/self/fd");
@@ -282,6 +283,7 @@ static void messages(void) {
            threads, descriptors, entries("/proc/self/task") - threads,
            entries("/proc/self/fd") - descriptors);
     printf("rank %d: switches %ld\n", rank, switches_of_others() - switches);
+    printf("rank %d: level %d\n", rank, level);
 }
 
 /* A correct collective operation. */
