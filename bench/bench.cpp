@@ -335,6 +335,7 @@ void add_pipeline(CLI::App& bench) {
     command->add_option("--repetitions", options->repetitions, "How often all take turns")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
+    command->add_flag("--sockets", options->sockets, "Also over plain sockets between 2 ranks");
     command->add_option("--json", options->json, "Write one line of JSON per row to this file");
     add_testbed_options(*command, options->testbed);
     add_against_option(*command, options->against);

@@ -17,6 +17,7 @@ struct PipelineOptions {
     std::string compute = "auto";  // auto: OpenBLAS if it can be loaded; openblas; own
     int matrix = 64;               // rows and columns
     int repetitions = 10;
+    bool sockets = false;   // also over plain sockets: 2 ranks
     std::string json = "";  // file; "": none
     Testbed testbed = {.ranks = 4};
     Against against = {};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "bench/circumstances.h"
 #include "bench/fibers.h"
@@ -55,7 +56,7 @@ struct Products {
 
 // Pipelining by hand comes first.
 std::vector<PipelineContestant> pipeline_contestants(const Job& job, const PipelinePlan& plan,
-                                                     Products& products,
+                                                     Products& products, PlainSockets* sockets,
                                                      std::vector<Contestant>& of_library) {
     const std::size_t segment = plan.segment_bytes;
     std::vector<PipelineContestant> chosen;
@@ -89,6 +90,10 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
             &products.wanted);
     }
     add("by hand", WEFT_ENGINE_MANUAL, job, nullptr, by_hand, &products.wanted);
+    if (sockets) {
+        const auto over_sockets = [=](Case& c) { return bcast_over_sockets(c, *sockets); };
+        add("sockets", WEFT_ENGINE_MANUAL, job, nullptr, over_sockets, &products.wanted);
+    }
     for (std::size_t i = 0; i < plan.engines.size(); ++i) {
         const Engine& engine = plan.engines[i];
         const FiberWay way = fiber_way(plan.names[i]);
@@ -118,9 +123,11 @@ int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
     if (!product.is_ok()) fail("%s", last_detail());
     Products products{*product, *Product::make("own", options.matrix)};
     const Job job = join_job(options.testbed.ranks);
+    std::optional<PlainSockets> sockets;
+    if (options.sockets) sockets.emplace(job);
     std::vector<Contestant> of_library;
     const std::vector<PipelineContestant> all =
-        pipeline_contestants(job, plan, products, of_library);
+        pipeline_contestants(job, plan, products, sockets ? &*sockets : nullptr, of_library);
     JsonFile json(job, options.json,
                   Rival::of_this_job() ? JsonFile::Old::kept : JsonFile::Old::replaced);
     const JsonLine origin = circumstances(job, options.testbed, arguments(options));
@@ -166,6 +173,7 @@ std::vector<std::string> arguments(const PipelineOptions& options) {
     for (const std::string& name : options.engines) words.insert(words.end(), {"--engine", name});
     for (const std::string& word : arguments(options.testbed)) words.push_back(word);
     for (const std::string& word : arguments(options.against)) words.push_back(word);
+    if (options.sockets) words.emplace_back("--sockets");
     if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     return words;
 }
@@ -178,6 +186,11 @@ int bench_pipeline(const PipelineOptions& options) {
     }
     if (options.testbed.ranks < 2) {
         std::fprintf(stderr, "weft bench pipeline: --ranks %d; expected at least 2\n",
+                     options.testbed.ranks);
+        return 2;
+    }
+    if (options.sockets && options.testbed.ranks != 2) {
+        std::fprintf(stderr, "weft bench pipeline: --sockets with --ranks %d; expected 2\n",
                      options.testbed.ranks);
         return 2;
     }

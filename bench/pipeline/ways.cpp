@@ -90,6 +90,30 @@ class ByHand final : public ChainBcast {
     std::size_t sent_ = 0;
 };
 
+class OverSockets final : public ChainBcast {
+  public:
+    OverSockets(Case& c, PlainSockets& sockets) : case_(c), sockets_(sockets) {}
+
+    void start() override {
+        left_ = case_.recv.as<std::byte>();
+        if (case_.job.rank == 0) query();
+    }
+    bool query() override {
+        while (!left_.empty()) {
+            const std::size_t bytes =
+                case_.job.rank == 0 ? sockets_.send_some(left_) : sockets_.recv_some(left_);
+            if (bytes == 0) return false;
+            left_ = left_.subspan(bytes);
+        }
+        return true;
+    }
+
+  private:
+    Case& case_;
+    PlainSockets& sockets_;
+    std::span<std::byte> left_;
+};
+
 class ByRival final : public ChainBcast {
   public:
     ByRival(Case& c, std::size_t segment_bytes, const Rival& rival, bool in_thread)
@@ -128,6 +152,10 @@ std::unique_ptr<ChainBcast> bcast_by_hand(Case& c, std::size_t segment_bytes) {
 
 std::unique_ptr<ChainBcast> bcast_by_hand(Case& c, std::size_t segment_bytes, const Rival& rival) {
     return std::make_unique<ByRival>(c, segment_bytes, rival, false);
+}
+
+std::unique_ptr<ChainBcast> bcast_over_sockets(Case& c, PlainSockets& sockets) {
+    return std::make_unique<OverSockets>(c, sockets);
 }
 
 std::unique_ptr<ChainBcast> bcast_by_thread(Case& c, std::size_t segment_bytes,

@@ -7,6 +7,7 @@
 
 #include "bench/collective/collective.h"
 #include "bench/contestants.h"
+#include "bench/plain/sockets.h"
 
 namespace weft::bench {
 
@@ -29,6 +30,8 @@ std::unique_ptr<ChainBcast> bcast_of_weft(Case& c);
 // has, starts its send. Weft's messages, each an operation of its own; or those of an MPI.
 std::unique_ptr<ChainBcast> bcast_by_hand(Case& c, std::size_t segment_bytes);
 std::unique_ptr<ChainBcast> bcast_by_hand(Case& c, std::size_t segment_bytes, const Rival& rival);
+// Over a socket between two ranks: a query sends or receives as much as the kernel takes or has.
+std::unique_ptr<ChainBcast> bcast_over_sockets(Case& c, PlainSockets& sockets);
 // A thread of the program's own receives a segment and sends the last one, round by round, and waits in MPI_Waitany.
 std::unique_ptr<ChainBcast> bcast_by_thread(Case& c, std::size_t segment_bytes, const Rival& rival);
 // An MPI's collective.

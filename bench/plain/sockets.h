@@ -29,11 +29,12 @@ class PlainSockets {
     void send_spinning(std::span<const std::byte> bytes);
     void recv_spinning(std::span<std::byte> bytes);
 
-  private:
-    void set_blocking(bool blocks);
-    // Returns the number of bytes moved; 0: none could be moved now.
+    // Return the number of bytes moved; 0: none could be moved now.
     std::size_t send_some(std::span<const std::byte> bytes);
     std::size_t recv_some(std::span<std::byte> bytes);
+
+  private:
+    void set_blocking(bool blocks);
 
     int fd_ = -1;
     int epoll_ = -1;

@@ -455,6 +455,15 @@ TEST(BenchPipeline, PrintsARowForEachWay) {
     }
 }
 
+TEST(BenchPipeline, MeasuresPlainSocketsToo) {
+    const Finished job = run(bench +
+                             "pipeline --sockets --sizes 100,200000 --compute own --matrix 8 "
+                             "--repetitions 2 --engine manual --ranks 2");
+    ASSERT_EQ(job.status, 0) << job.err;
+    EXPECT_EQ(count(squeezed(job.out), "\n200000 sockets "), 1u) << job.out;
+    EXPECT_TRUE(contains(job.out, "; sockets takes ")) << job.out;
+}
+
 TEST(BenchPipeline, ComparesWhatIsPreemptedWithTheSameComputation) {
     const Folder folder;
     if (run("echo 'void cblas_dgemm(void) {}' | cc -shared -fPIC -x c - -o " +
@@ -485,6 +494,7 @@ TEST(BenchPipeline, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(
         contains(refused("--engine fibre"), "engine = \"fibre\"; expected one of manual, "));
     EXPECT_TRUE(contains(refused("--ranks 1"), "--ranks 1; expected at least 2"));
+    EXPECT_TRUE(contains(refused("--sockets --ranks 3"), "--sockets with --ranks 3; expected 2"));
     EXPECT_TRUE(contains(refused("--segment 8,16"), "segment = \"8,16\"; expected one size"));
     EXPECT_TRUE(contains(refused("--compute mkl"), "expected auto, openblas or own"));
 }
