@@ -645,8 +645,8 @@ void Engine::follow(std::int64_t deadline_ns) {
 // Whether a sleeping wait leaves all to a progress thread on a core set aside: this thread would have to be given its own
 // core before it could move anything, and others compute there.
 bool Engine::may_rest() const {
-    return progress_place_.is_set_aside() && !may_spin_ && traits(kind()).has_sleeper &&
-           !stopping_ && thread_.joinable();
+    return progress_place_.is_set_aside() && !may_spin_ && !backs_off_ &&
+           traits(kind()).has_sleeper && !stopping_ && thread_.joinable();
 }
 
 // The calling thread drives until `done`. Spins first, then sleeps on the transports. WEFT_PENDING:
