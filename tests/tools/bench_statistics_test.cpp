@@ -109,9 +109,9 @@ TEST(Contest, LeavesOutWhatIsSurelySlower) {
 
 TEST(Where, NamesTheSizesOfEachCollective) {
     EXPECT_EQ(where({}), "none");
-    const Place no = {"gather", "8", false};
+    const Finding no = {"gather", "8", false};
     EXPECT_EQ(where(std::vector{no}), "none");
-    const std::vector<Place> places = {
+    const std::vector<Finding> places = {
         {"barrier", "", true},    {"bcast", "8", true},     {"bcast", "1K", true},
         {"reduce", "8", false},   {"reduce", "1K", true},   {"reduce", "64K", true},
         {"gather", "8", true},    {"gather", "1K", true},   {"gather", "64K", false},
