@@ -565,8 +565,14 @@ bool Engine::look_for(UserThreads& threads, Look how) {
             yield_to_contenders();
         }
     }
-    const bool resumed = look(threads);
+    bool resumed = look(threads);
     leave();
+    if (how == Look::now) {
+        // leave() may have driven: nothing signals what has ended there, and the next look may be far away.
+        lock();
+        resumed |= look(threads);
+        unlock();
+    }
     if (!moved && !resumed) threads.looked_in_vain(begin, ticks());
     return resumed;
 }

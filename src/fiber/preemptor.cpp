@@ -19,6 +19,8 @@ constexpr std::int64_t second_ns = 1'000'000'000;
 constexpr std::size_t look_bytes = 24 * 1024;
 // Where the kernel does not say what it needs for the registers: AVX-512's.
 constexpr std::size_t registers_bytes_min = 4 * 1024;
+// Without slices.
+constexpr std::int64_t look_every_ns = 10'000'000;
 // A handler of the program's should be over by then.
 constexpr std::int64_t retry_ns = 50'000;
 // A look gives up after a thousand rounds that have moved something, which take longer.
@@ -146,7 +148,7 @@ void Preemptor::retry_after_long_look(std::int64_t begin_ns) {
 }
 
 void Preemptor::begin_slice(std::int64_t slice_ns) {
-    if (slice_ns == 0) return;
+    if (slice_ns == 0) return set_timer(look_every_ns);
     slice_end_ns_ = now_ns() + slice_ns;
     set_timer(slice_ns);
 }

@@ -33,8 +33,8 @@ class Preemptor {
     using Handler = bool (*)(ucontext_t& interrupted);
     // From now on the signal is blocked, and handled: always by the same. May throw std::system_error.
     void prepare(Handler calls);
-    // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at the latest; 0: only
-    // for what arrives.
+    // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at the latest; 0: for what
+    // arrives, and after `look_every_ns`, in case that something has arrived without a signal.
     void begin_region(std::int64_t slice_ns);
     void end_region();
 

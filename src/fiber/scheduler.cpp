@@ -278,6 +278,8 @@ bool Scheduler::begin_preemptible(const Preemption& how) {
 #else
     FiberRecord* const fiber = current_fiber();
     if (!fiber || fiber->is_preemptible || weft_scheduler_poll() < 0) return false;
+    // What has ended in a call of this thread signals nobody.
+    while (has_arrivals_ && weft_scheduler_look() == WEFT_OK && arrived_.first) yield();
     const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
     const auto room = static_cast<std::size_t>(here - fiber->stack.bottom());
     if (room < Preemptor::stack_bytes())
@@ -310,20 +312,29 @@ void Scheduler::preempt(ucontext_t& interrupted) {
     fiber.is_preemptible = false;
     ++counts_.interruptions;
     const bool is_slice_over = preemptor_.is_slice_over();
-    const std::int64_t look_ns = Preemptor::now_ns();
-    weft_scheduler_look();
-    preemptor_.retry_after_long_look(look_ns);
+    if (fiber.slice_ns == 0) preemptor_.begin_slice(0);
+    const auto look = [this] {
+        const std::int64_t begin_ns = Preemptor::now_ns();
+        weft_scheduler_look();
+        preemptor_.retry_after_long_look(begin_ns);
+    };
+    look();
     FiberRecord* next = arrived_.pop();
     if (!next && is_slice_over) next = ready_.pop();
-    if (next) {
+    const bool begins_slice = next || is_slice_over;
+    while (next) {
         ++counts_.preemptions;
         preemptor_.pause();
         ready_.append(fiber);
         switch_to(*next);
         preemptor_.keep_mask(interrupted);
+        if (!has_arrivals_) break;
+        // What has ended in calls of the others signals nobody.
+        look();
+        next = arrived_.pop();
     }
     fiber.is_preemptible = true;
-    if (next || is_slice_over) preemptor_.begin_slice(fiber.slice_ns);
+    if (begins_slice && fiber.slice_ns > 0) preemptor_.begin_slice(fiber.slice_ns);
 }
 
 // The signal may come while it computes: then a call could be in between anything.

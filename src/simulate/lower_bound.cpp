@@ -16,7 +16,7 @@ using model::Teller;
 using model::times;
 
 // Of messages of one byte, between nodes or within them: these take least.
-struct Way {
+struct Path {
     std::int64_t latency_ps = 0;  // a link included
     std::int64_t send_ps = 0;     // of a CPU
     std::int64_t recv_ps = 0;
@@ -44,31 +44,31 @@ class Bound {
     }
 
   private:
-    Way between() const {
+    Path between() const {
         const LogGpParameters& p = in_.parameters;
         return {plus(p.latency_ps, in_.torus ? in_.torus->hop_ps : 0), p.overhead_ps,
                 in_.ends.recv_overhead_ps.value_or(p.overhead_ps), p.gap_ps, has_card_};
     }
-    Way within() const {
+    Path within() const {
         const LogGpParameters& p = in_.nodes->inside;
         return {p.latency_ps, p.overhead_ps, p.overhead_ps, p.gap_ps,
                 has_card_ && in_.nodes->has_card_inside};
     }
 
-    std::int64_t end_ps(const Way& way, std::int64_t cpu_ps) const {
+    std::int64_t end_ps(const Path& way, std::int64_t cpu_ps) const {
         return way.may_use_card ? std::min(cpu_ps, in_.progress.trigger_ps) : cpu_ps;
     }
-    std::int64_t way_ps(const Way& way) const {
+    std::int64_t way_ps(const Path& way) const {
         return plus(way.latency_ps, plus(end_ps(way, way.send_ps), end_ps(way, way.recv_ps)));
     }
 
     // A rank's CPU, and its card. Each of them takes one message after another; so do the interfaces, of which there is
     // another within the node.
-    std::vector<Teller> tellers(const std::vector<Way>& ways, std::int64_t Way::*cpu_ps,
+    std::vector<Teller> tellers(const std::vector<Path>& ways, std::int64_t Path::*cpu_ps,
                                 Rank at_a_time) const {
         Teller cpu{model::time_max_ps, model::time_max_ps, at_a_time};
         bool has_card = false;
-        for (const Way& way : ways) {
+        for (const Path& way : ways) {
             cpu.way_ps = std::min(cpu.way_ps, way_ps(way));
             cpu.again_ps = std::min(cpu.again_ps, way.*cpu_ps);
             has_card |= way.may_use_card;
@@ -82,10 +82,10 @@ class Bound {
     }
 
     // An item comes from one rank to all, or something of all to one, which is the same backwards.
-    std::int64_t items_ps(const std::vector<Way>& ways, Rank number, Rank at_a_time) const {
+    std::int64_t items_ps(const std::vector<Path>& ways, Rank number, Rank at_a_time) const {
         std::int64_t items_ps = 0;
         for (const auto& [has, cpu_ps] :
-             {std::pair{work_.spreads, &Way::send_ps}, {work_.collects, &Way::recv_ps}}) {
+             {std::pair{work_.spreads, &Path::send_ps}, {work_.collects, &Path::recv_ps}}) {
             if (has)
                 items_ps = std::max(
                     items_ps, model::least_time_to_all(number, tellers(ways, cpu_ps, at_a_time)));
@@ -94,7 +94,7 @@ class Bound {
     }
 
     // Between two messages of a rank, on average.
-    std::int64_t message_ps(std::int64_t Way::*cpu_ps) const {
+    std::int64_t message_ps(std::int64_t Path::*cpu_ps) const {
         const std::vector<Teller> all = tellers({ways_[0]}, cpu_ps, 1);
         return all.size() == 1 ? all[0].again_ps : least_byte_ps(all[0].again_ps, all[1].again_ps);
     }
@@ -106,8 +106,8 @@ class Bound {
         const bool is_flat = nodes_ == 1 || (!in_.torus && !in_.nodes);
         const Rank sharers = is_flat ? 1 : per_node_;
         const LogGpParameters& p = nodes_ == 1 && in_.nodes ? in_.nodes->inside : in_.parameters;
-        const std::int64_t send_ps = message_ps(&Way::send_ps) / sharers;
-        const std::int64_t any_ps = std::min(send_ps, message_ps(&Way::recv_ps) / sharers);
+        const std::int64_t send_ps = message_ps(&Path::send_ps) / sharers;
+        const std::int64_t any_ps = std::min(send_ps, message_ps(&Path::recv_ps) / sharers);
         const std::int64_t free_bytes = (has_card_ ? 2 : 1) * sharers;
         const std::int64_t bytes = std::max<std::int64_t>(work_.node_bytes - free_bytes, 0);
         const std::int64_t start_ps = way_ps(ways_[0]);
@@ -183,7 +183,7 @@ class Bound {
     const Rank per_node_;
     const Rank nodes_;
     const bool has_card_;
-    std::vector<Way> ways_;  // the one between nodes first
+    std::vector<Path> ways_;  // the one between nodes first
 };
 
 }  // namespace
