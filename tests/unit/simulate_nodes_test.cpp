@@ -77,6 +77,15 @@ TEST(Nodes, MessagesWithinANodeDoNotHoldUpTheOthers) {
 // But for parts of a ps of many steps.
 bool are_close(std::int64_t a_ps, std::int64_t b_ps) { return std::abs(a_ps - b_ps) <= 100; }
 
+void add_barrier_of_four(LogGpMachine& machine) {
+    const algorithm::Family* const family = algorithm::find_family("barrier");
+    algorithm::Agreed agreed;
+    agreed.ranks = 4;
+    for (Rank r = 0; r < 4; ++r)
+        machine.add(*build_rank(*family->find("dissemination"),
+                                family->problem(agreed, r, /*in_place=*/true)));
+}
+
 // A barrier of ranks that compute 100000 each, by threads that share the cores; all work of a core is done one after
 // another, and the ways of messages are hidden.
 TEST(Nodes, ComputationsAndThreadsShareCores) {
@@ -92,12 +101,7 @@ TEST(Nodes, ComputationsAndThreadsShareCores) {
         LogGpMachine machine(parameters, late);
         machine.set_nodes(on);
         machine.set_progress(progress);
-        const algorithm::Family* const family = algorithm::find_family("barrier");
-        algorithm::Agreed agreed;
-        agreed.ranks = 4;
-        for (Rank r = 0; r < 4; ++r)
-            machine.add(*build_rank(*family->find("dissemination"),
-                                    family->problem(agreed, r, /*in_place=*/true)));
+        add_barrier_of_four(machine);
         Result<LogGpOutcome> outcome = machine.run();
         EXPECT_TRUE(outcome.is_ok()) << last_detail();
         return std::move(*outcome);
@@ -138,12 +142,7 @@ TEST(Nodes, WhoWaitsOnSharedCores) {
         LogGpMachine machine(parameters);
         machine.set_nodes(on);
         machine.set_progress(progress);
-        const algorithm::Family* const family = algorithm::find_family("barrier");
-        algorithm::Agreed agreed;
-        agreed.ranks = 4;
-        for (Rank r = 0; r < 4; ++r)
-            machine.add(*build_rank(*family->find("dissemination"),
-                                    family->problem(agreed, r, /*in_place=*/true)));
+        add_barrier_of_four(machine);
         return test::outcome_of(machine);
     };
     for (const std::int64_t compute_ps : {0, 1'000'000, 3'000'000, 100'000'000}) {
