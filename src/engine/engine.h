@@ -196,7 +196,7 @@ class Engine : private Exclusion {
     bool look(UserThreads& threads);
     bool begin_functions(UserThreads& threads);
     void follow(std::int64_t deadline_ns);
-    bool may_rest() const;
+    [[gnu::cold]] bool may_rest() const;
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
@@ -252,7 +252,6 @@ class Engine : private Exclusion {
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
-    bool leader_rests_ = false;   // ... or until the progress thread notifies it
     bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
     int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
     int followers_ = 0;           // program's threads that wait for the leader
@@ -283,6 +282,7 @@ class Engine : private Exclusion {
 
     int arrivals_thread_ = 0;  // gets this signal for what arrives; 0: none does
     int arrivals_signal_ = 0;
+    bool leader_rests_ = false;  // the leader sleeps until the progress thread notifies it
     std::vector<OutsideListener*> listeners_;
     const ProgressPlace progress_place_;
     const std::unique_ptr<Parking> parking_;
