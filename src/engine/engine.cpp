@@ -568,7 +568,7 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     bool resumed = look(threads);
     leave();
     if (how == Look::now) {
-        // leave() may have driven: nothing signals what has ended there, and the next look may be far away.
+        // leave() may have driven: no signal comes for what has ended there, and the next look may be far away.
         lock();
         resumed |= look(threads);
         unlock();
@@ -648,8 +648,8 @@ void Engine::follow(std::int64_t deadline_ns) {
     --followers_;
 }
 
-// Whether a sleeping wait leaves all to a progress thread on a core set aside: this thread would have to be given its own
-// core before it could move anything, and others compute there.
+// Whether a wait sleeps until the progress thread, on a core set aside, has finished its operation. A waiter on a core that
+// other ranks compute on would have to be scheduled there before it could drive.
 bool Engine::may_rest() const {
     return progress_place_.is_set_aside() && !may_spin_ && !backs_off_ &&
            traits(kind()).has_sleeper && !stopping_ && thread_.joinable();

@@ -278,7 +278,7 @@ bool Scheduler::begin_preemptible(const Preemption& how) {
 #else
     FiberRecord* const fiber = current_fiber();
     if (!fiber || fiber->is_preemptible || weft_scheduler_poll() < 0) return false;
-    // What has ended in a call of this thread signals nobody.
+    // No signal comes for what this thread's own calls have finished.
     while (has_arrivals_ && weft_scheduler_look() == WEFT_OK && arrived_.first) yield();
     const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
     const auto room = static_cast<std::size_t>(here - fiber->stack.bottom());
@@ -329,7 +329,7 @@ void Scheduler::preempt(ucontext_t& interrupted) {
         switch_to(*next);
         preemptor_.keep_mask(interrupted);
         if (!has_arrivals_) break;
-        // What has ended in calls of the others signals nobody.
+        // No signal comes for what the others' calls have finished.
         look();
         next = arrived_.pop();
     }

@@ -11,7 +11,8 @@
 // then the sending side begins after o, beside the CPU.
 // A send is over with its part of the CPU. Where s > S, it first sends an empty message in the same way;
 // the receiver answers with another when the receive is posted; the data follows, and the send is over
-// when the last byte has left. A card (progress.h) answers when the receive is posted, without a question. s - 1 stands for 0 if a message is empty. Joins take no time.
+// when the last byte has left. A card (progress.h) answers when the receive is posted, without a question. s - 1 stands
+// for 0 if a message is empty. Joins take no time.
 //
 // On a torus whose links go one way, a message is a flow over the links of its way, from the sender's
 // interface to the receiver's. Flows that meet share links and interfaces by max-min fairness; a rank sends

@@ -77,34 +77,33 @@ TEST(Nodes, MessagesWithinANodeDoNotHoldUpTheOthers) {
 // But for parts of a ps of many steps.
 bool are_close(std::int64_t a_ps, std::int64_t b_ps) { return std::abs(a_ps - b_ps) <= 100; }
 
-void add_barrier_of_four(LogGpMachine& machine) {
+// A barrier of four ranks that compute, by threads that share the cores.
+LogGpOutcome barrier_beside_computing(Rank cores, std::int64_t compute_ps, std::int64_t wake_ps = 0,
+                                      const Disturbance& late = {}) {
+    NodesParameters on = nodes(4, 1);
+    on.cores = cores;
+    Progress progress;
+    progress.by = Progress::By::thread;
+    progress.shares_core = true;
+    progress.compute_ps = compute_ps;
+    progress.wake_ps = wake_ps;
+    LogGpMachine machine(parameters, late);
+    machine.set_nodes(on);
+    machine.set_progress(progress);
     const algorithm::Family* const family = algorithm::find_family("barrier");
     algorithm::Agreed agreed;
     agreed.ranks = 4;
     for (Rank r = 0; r < 4; ++r)
         machine.add(*build_rank(*family->find("dissemination"),
                                 family->problem(agreed, r, /*in_place=*/true)));
+    return test::outcome_of(machine);
 }
 
-// A barrier of ranks that compute 100000 each, by threads that share the cores; all work of a core is done one after
-// another, and the ways of messages are hidden.
+// All work of a core is done one after another, and the ways of messages are hidden.
 TEST(Nodes, ComputationsAndThreadsShareCores) {
     constexpr std::int64_t compute_ps = 100'000'000;
-    const auto outcome_of = [&](Rank cores, std::int64_t wake_ps, const Disturbance& late = {}) {
-        NodesParameters on = nodes(4, 1);
-        on.cores = cores;
-        Progress progress;
-        progress.by = Progress::By::thread;
-        progress.shares_core = true;
-        progress.compute_ps = compute_ps;
-        progress.wake_ps = wake_ps;
-        LogGpMachine machine(parameters, late);
-        machine.set_nodes(on);
-        machine.set_progress(progress);
-        add_barrier_of_four(machine);
-        Result<LogGpOutcome> outcome = machine.run();
-        EXPECT_TRUE(outcome.is_ok()) << last_detail();
-        return std::move(*outcome);
+    const auto outcome_of = [](Rank cores, std::int64_t wake_ps, const Disturbance& late = {}) {
+        return barrier_beside_computing(cores, compute_ps, wake_ps, late);
     };
     for (const Rank cores : {4, 2, 1}) {
         const std::int64_t sharers = 4 / cores;
@@ -132,25 +131,12 @@ TEST(Nodes, ComputationsAndThreadsShareCores) {
 
 // Of a barrier, both ways of messages are waited for, but for what is computed meanwhile: on as many cores, or on one.
 TEST(Nodes, WhoWaitsOnSharedCores) {
-    const auto outcome_of = [&](Rank cores, std::int64_t compute_ps) {
-        NodesParameters on = nodes(4, 1);
-        on.cores = cores;
-        Progress progress;
-        progress.by = Progress::By::thread;
-        progress.shares_core = true;
-        progress.compute_ps = compute_ps;
-        LogGpMachine machine(parameters);
-        machine.set_nodes(on);
-        machine.set_progress(progress);
-        add_barrier_of_four(machine);
-        return test::outcome_of(machine);
-    };
     for (const std::int64_t compute_ps : {0, 1'000'000, 3'000'000, 100'000'000}) {
-        const LogGpOutcome own = outcome_of(4, compute_ps);
-        EXPECT_EQ(own.waiting_ps, outcome_of(0, compute_ps).waiting_ps);
+        const LogGpOutcome own = barrier_beside_computing(4, compute_ps);
+        EXPECT_EQ(own.waiting_ps, barrier_beside_computing(0, compute_ps).waiting_ps);
         EXPECT_EQ(own.waiting_ps[0], std::max<std::int64_t>(2 * L - compute_ps, 0));
         // One core: all work of all ranks is one after another, until the last one ends.
-        const LogGpOutcome shared = outcome_of(1, compute_ps);
+        const LogGpOutcome shared = barrier_beside_computing(1, compute_ps);
         const auto last = std::ranges::max_element(shared.end_ps) - shared.end_ps.begin();
         EXPECT_TRUE(
             are_close(shared.waiting_ps[static_cast<std::size_t>(last)],
