@@ -87,6 +87,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT WEFT_MPIC
             endif()
         endif()
     endforeach()
+    add_custom_target(weft_dropin DEPENDS ${dropin_targets})
     if(dropin_parts)
         list(JOIN dropin_parts ", " shown)
         message(STATUS "weft: drop-in library for MPI programs: ${shown}")
