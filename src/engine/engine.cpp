@@ -347,7 +347,6 @@ void Engine::leave() {
         wake_for_offload();
     }
     // Asked again only after something has moved: the answer takes a look at every source.
-    const auto needs_attention = [&] { return engine.has_sleeper && executor_.needs_attention(); };
     bool is_needed = needs_attention();
     const bool has_lists = executor_.offloading().needs_owner();
     const bool needs_thread =
@@ -575,6 +574,13 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     }
     if (!moved && !resumed) threads.looked_in_vain(begin, ticks());
     return resumed;
+}
+
+// Whether what arrives should wake the progress thread. What comes for lists sends its signal before the kernel has taken
+// it: so that thread sends another one.
+bool Engine::needs_attention() const {
+    if (!traits(kind()).has_sleeper) return false;
+    return executor_.needs_attention() || (arrivals_thread_ != 0 && offload_policy_.is_busy());
 }
 
 Status Engine::signal_arrivals(int signal) {
@@ -942,7 +948,7 @@ void Engine::thread_main() {
         if (moved) backoff_ns_ = 0;
         notify_waiters();
         // (What a wait in weft_finalize has left is no run.)
-        const bool pending = executor_.needs_attention() || leader_rests_;
+        const bool pending = needs_attention() || leader_rests_;
         const bool is_sleeper = !leader_ || leader_rests_;
         if (pending && is_sleeper) {
             if (pieces != executor_.pieces_moved()) {

@@ -221,6 +221,7 @@ class Engine : private Exclusion {
     void thread_poll_main();
     void notify_waiters();
     void signal_what_happened();
+    bool needs_attention() const;
     void tell_listeners();
     void end_demand_outside();
 

@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -504,6 +505,60 @@ TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
     Engine::Hold hold(engine);
     near.completes = true;
     EXPECT_EQ(engine.wait_until([&] { return near_run.is_done(); }, {}), WEFT_OK);
+}
+
+// Has lists in flight, which need nobody until the kernel has carried them out.
+class ListsInFlight final : public Offload {
+  public:
+    Sleeper armed = Sleeper::none;
+
+    const char* name() const override { return "lists"; }
+    Abilities abilities() const override { return {.can_sleep = true}; }
+    int wait_fd(Sleeper) const override { return wake_.fd(); }
+    std::size_t poll(std::span<Completion>) override { return 0; }
+    bool arm(Sleeper sleeper) override {
+        armed = sleeper;
+        return true;
+    }
+    std::uint64_t pieces_moved() const override { return 0; }
+    bool has_work() const override { return false; }
+    void abandon(std::uint64_t) override {}
+    void retire(std::uint64_t) override {}
+    Result<std::unique_ptr<Lists>> make(const Tasks&) override {
+        return failure(WEFT_REFUSED_MEMORY, "none");
+    }
+    bool carries(const Tasks&, const Stream&) const override { return false; }
+    bool reserve(const Tasks&, const Stream&) override { return false; }
+    void begin(Lists&, const Stream&, const Binding&, std::byte*) override {}
+    Posted await(Lists&, std::uint32_t, std::uint32_t, Token) override { return Posted::pending; }
+    void enable(Lists&, std::uint32_t) override {}
+    void granted(std::uint32_t) override {}
+    std::uint64_t broken(std::uint32_t) override { return 0; }
+    void set_own(bool) override {}
+    bool may_own() const override { return is_progress_thread; }
+    bool is_busy() const override { return true; }
+    bool needs_owner() const override { return false; }
+    void submit() override {}
+    bool needs_attention() const override { return false; }
+
+  private:
+    Wake wake_;
+};
+
+// A fiber's thread gets the signal before the kernel has taken what has come for a list.
+TEST(Engine, TheThreadWatchesListsForOneThatSleepsUntilASignal) {
+    ListsInFlight lists;
+    FakeTransport transport;
+    Executor executor(0, {&transport}, {nullptr}, &lists);
+    Engine engine(executor, {.kind = EngineKind::kernel});
+    {
+        Engine::Hold hold(engine);
+        EXPECT_EQ(lists.armed, Sleeper::none);
+        EXPECT_TRUE(engine.signal_arrivals(SIGURG).is_ok());
+    }
+    Engine::Hold hold(engine);
+    EXPECT_EQ(lists.armed, Sleeper::thread);
+    EXPECT_TRUE(engine.signal_arrivals(0).is_ok());
 }
 
 TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
