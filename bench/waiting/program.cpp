@@ -1,7 +1,10 @@
 // How long an allreduce of 8 bytes takes from its start until the program goes on, for each way to wait: in
 // weft_wait, as a coroutine under weft::run, and in an epoll loop of the program's own; and what waking a thread
-// through an eventfd takes. Start it with two ranks on a quiet machine:
-//   WEFT_TRANSPORT=shm weft run -n 2 build/release/weft_bench_waiting
+// through an eventfd takes, on the same core and on another one, which is idle. What ends the sleep of a loop wakes twice:
+// the peer wakes the progress thread here, and that the program. Start it with two ranks on a quiet machine:
+//   WEFT_TRANSPORT=shm weft run -n 2 --bind core build/release/weft_bench_waiting
+#include <pthread.h>
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,30 +15,29 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace {
 
-constexpr int rounds = 2000;  // at a time: the ways take turns
+constexpr int rounds = 500;  // at a time: the ways take turns
 constexpr int turns = 10;
 
 using Clock = std::chrono::steady_clock;
 
 struct Samples {
-    const char* name;
-    std::vector<double> us;
+    std::string name;
+    std::vector<double> us = {};
     long wake_ups = 0;
 
-    void add(Clock::time_point begin) {
-        us.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
-    }
     void print() {
+        if (us.empty()) return;
         std::ranges::sort(us);
         const auto at = [&](double part) {
             return us[static_cast<std::size_t>(part * static_cast<double>(us.size() - 1))];
         };
-        std::printf("%-28s %8.2f %8.2f %8.2f us", name, at(0.1), at(0.5), at(0.9));
+        std::printf("%-42s %8.2f %8.2f %8.2f us", name.c_str(), at(0.1), at(0.5), at(0.9));
         if (wake_ups > 0)
             std::printf("   %.2f returns of epoll_wait each",
                         static_cast<double>(wake_ups) / static_cast<double>(us.size()));
@@ -43,63 +45,110 @@ struct Samples {
     }
 };
 
-void by_wait(const weft::Communicator& comm, Samples& samples) {
-    double value = 0;
+// An allreduce of 8 bytes from now on. `late`: the other ranks sleep by then, and it is their time from this start on that
+// counts.
+class Round {
+  public:
+    Round(const weft::Communicator& comm, bool late) : is_late_(late) {
+        const auto end = Clock::now() + late_by;
+        while (late && comm.rank() != 0 && Clock::now() < end) {
+        }
+        value_ = begin_ = nanoseconds();
+        request_ = comm.iallreduce(weft::in_place, std::span(&value_, 1), weft::max);
+    }
+    weft::Request& request() { return request_; }
+    void end(Samples& samples) const {
+        samples.us.push_back(static_cast<double>(nanoseconds() - (is_late_ ? value_ : begin_)) /
+                             1e3);
+    }
+
+  private:
+    static constexpr std::chrono::microseconds late_by{300};
+
+    static std::int64_t nanoseconds() {
+        return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count();
+    }
+
+    const bool is_late_;
+    std::int64_t begin_ = 0;
+    std::int64_t value_ = 0;  // of the last rank that has started
+    weft::Request request_;
+};
+
+void by_wait(const weft::Communicator& comm, bool late, Samples& samples) {
     for (int i = 0; i < rounds; ++i) {
-        const auto begin = Clock::now();
-        comm.iallreduce(weft::in_place, std::span(&value, 1), weft::sum).wait();
-        samples.add(begin);
+        Round round(comm, late);
+        round.request().wait();
+        round.end(samples);
     }
 }
 
-weft::Task<> by_await(const weft::Communicator& comm, Samples& samples) {
-    double value = 0;
+weft::Task<> by_await(const weft::Communicator& comm, bool late, Samples& samples) {
     for (int i = 0; i < rounds; ++i) {
-        const auto begin = Clock::now();
-        co_await comm.iallreduce(weft::in_place, std::span(&value, 1), weft::sum);
-        samples.add(begin);
+        Round round(comm, late);
+        co_await round.request();
+        round.end(samples);
     }
 }
 
-void by_epoll(const weft::Communicator& comm, Samples& samples) {
+void by_epoll(const weft::Communicator& comm, bool late, Samples& samples) {
     const weft::CompletionQueue queue;
     const int epoll = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{.events = EPOLLIN, .data = {}};
     epoll_ctl(epoll, EPOLL_CTL_ADD, queue.descriptor(), &event);
-    double value = 0;
     for (int i = 0; i < rounds; ++i) {
-        const auto begin = Clock::now();
-        weft::Request request = comm.iallreduce(weft::in_place, std::span(&value, 1), weft::sum);
-        queue.notify(request, 0);
+        Round round(comm, late);
+        queue.notify(round.request(), 0);
         while (!queue.next()) {
             epoll_wait(epoll, &event, 1, -1);
             ++samples.wake_ups;
         }
-        request.wait();
-        samples.add(begin);
+        round.request().wait();
+        round.end(samples);
     }
     close(epoll);
 }
 
-// Half of what two threads take that wake each other.
-void wake_up(Samples& samples) {
+// False: the operating system refuses.
+bool go_to(int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
+}
+
+// Half of what two threads take that wake each other, one of them on another core than this one. None: there is no other.
+void wake_up(Samples& samples, bool on_other_core) {
     const int there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
     eventfd_t count;
+    cpu_set_t before;
+    pthread_getaffinity_np(pthread_self(), sizeof before, &before);
+    const int here = sched_getcpu();
+    go_to(here);
+    bool is_placed = true;
     std::thread other([&] {
-        for (int i = 0; i < rounds; ++i) {
-            eventfd_t seen;
+        if (on_other_core) {
+            int core = 0;
+            while (core < CPU_SETSIZE && (core == here || !go_to(core))) ++core;
+            is_placed = core < CPU_SETSIZE;
+        }
+        eventfd_t seen;
+        eventfd_write(back, 1);
+        for (int i = 0; is_placed && i < rounds; ++i) {
             eventfd_read(there, &seen);
             eventfd_write(back, 1);
         }
     });
-    for (int i = 0; i < rounds; ++i) {
+    eventfd_read(back, &count);
+    for (int i = 0; is_placed && i < rounds; ++i) {
         const auto begin = Clock::now();
         eventfd_write(there, 1);
         eventfd_read(back, &count);
-        samples.add(begin);
-        samples.us.back() /= 2;
+        const std::chrono::duration<double, std::micro> both = Clock::now() - begin;
+        samples.us.push_back(both.count() / 2);
     }
     other.join();
+    pthread_setaffinity_np(pthread_self(), sizeof before, &before);
     close(there);
     close(back);
 }
@@ -109,21 +158,29 @@ void wake_up(Samples& samples) {
 int main() try {
     const weft::Environment environment;
     const weft::Communicator world = weft::Communicator::world();
-    Samples wait{"weft_wait", {}}, await{"co_await under weft::run", {}},
-        epoll{"an epoll loop", {}}, eventfds{"waking a thread (eventfd)", {}};
+    std::vector<Samples> all;
+    for (const char* peer : {"", ", the peer late"})
+        for (const char* way : {"weft_wait", "co_await under weft::run", "an epoll loop"})
+            all.push_back({std::string(way) + peer});
+    all.push_back({"waking a thread of this core"});
+    all.push_back({"waking a thread of another one"});
     for (int turn = 0; turn <= turns; ++turn) {
-        by_wait(world, wait);
-        weft::run(by_await(world, await));
-        by_epoll(world, epoll);
+        std::size_t row = 0;
+        for (const bool late : {false, true}) {
+            by_wait(world, late, all[row++]);
+            weft::run(by_await(world, late, all[row++]));
+            by_epoll(world, late, all[row++]);
+        }
         world.barrier();
-        if (world.rank() == 0) wake_up(eventfds);
+        for (const bool on_other_core : {false, true})
+            if (world.rank() == 0) wake_up(all[row++], on_other_core);
         world.barrier();
         if (turn > 0) continue;
-        for (Samples* warm_up : {&wait, &await, &epoll, &eventfds}) *warm_up = {warm_up->name, {}};
+        for (Samples& warm_up : all) warm_up = {warm_up.name};
     }
     if (world.rank() == 0) {
-        std::printf("%-28s %8s %8s %8s\n", "", "10 %", "median", "90 %");
-        for (Samples* samples : {&wait, &await, &epoll, &eventfds}) samples->print();
+        std::printf("%-42s %8s %8s %8s\n", "", "10 %", "median", "90 %");
+        for (Samples& samples : all) samples.print();
     }
 } catch (const weft::Error& error) {
     return std::fprintf(stderr, "%s\n", error.what()), 1;
