@@ -22,13 +22,17 @@ extern "C" {
  * A request takes `request_bytes` bytes. Weft keeps requests, also in arrays. It does not test a
  * completed request again before it reuses it.
  */
+/** No error: nothing was there to receive. */
+#define WEFT_MPI_NOTHING (-1)
+
 typedef struct weft_mpi_channel {
     int any_thread; /* not 0: any thread may call the functions, at any time */
     size_t request_bytes;
     /* Opens the channel. Collective; blocks. `context` is weft_oob's. If `open` is null there is none. */
     int (*open)(void* context, void** channel);
     /* Sends to process `to`; receives at most `bytes` from any process. The messages of one process
-       match the receives in order. */
+       match the receives in order. `receive` may return WEFT_MPI_NOTHING: no message has come, and the
+       receive, which test_some skips, is tried again later. */
     int (*send)(void* channel, const void* data, int bytes, int to, void* request);
     int (*receive)(void* channel, void* data, int bytes, void* request);
     /* Writes to *ended how many of `count` requests have completed, and to `indices` which. Skips

@@ -54,6 +54,15 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(OverMpi, AllCollectivesOfAllCommunicatorsRun) {
     for (int ranks : {2, 3, 4}) expect(ranks, "comms_program " + engine() + " all_collectives");
 }
+// As between nodes.
+TEST_P(OverMpi, MpichCarriesThemOverItsNetwork) {
+    if (mpi().name != std::string("mpich"))
+        GTEST_SKIP() << "other MPIs name their networks otherwise";
+    for (int ranks : some_ranks()) {
+        expect(ranks, "comms_program " + engine() + " all_collectives",
+               "MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self");
+    }
+}
 TEST_P(OverMpi, CommunicatorsAreMadeAndFreed) {
     for (const char* name : {"splits", "frees", "interleaved", "ahead", "refused"}) {
         expect_comms(name);

@@ -8,17 +8,31 @@
 namespace weft {
 
 void MpiTransport::post_receive(std::size_t index) {
-    if (mpi_.receive(channel_, receive_bytes_.data() + index * large_bytes,
-                     static_cast<int>(large_bytes), request(receive_requests_, index)) != 0)
-        fail_all();
+    const int error =
+        mpi_.receive(channel_, receive_bytes_.data() + index * large_bytes,
+                     static_cast<int>(large_bytes), request(receive_requests_, index));
+    is_idle_[index] = error == WEFT_MPI_NOTHING;
+    idle_ += is_idle_[index];
+    if (error != 0 && !is_idle_[index]) fail_all();
+}
+
+// As many as have something to receive.
+void MpiTransport::post_idle() {
+    for (std::size_t i = 0; i < receives_ && idle_ > 0; ++i) {
+        if (!is_idle_[i]) continue;
+        --idle_;
+        post_receive(i);
+        if (is_idle_[i]) return;
+    }
 }
 
 // The MPI may report the messages of one sender in another order than they were sent in.
 void MpiTransport::take_arrived() {
+    post_idle();
     indices_.resize(std::max(sending_.size(), receives_));
     int ended = 0;
-    if (mpi_.test_some(channel_, static_cast<int>(receives_), receive_requests_.data(), &ended,
-                       indices_.data()) != 0)
+    if (idle_ < receives_ && mpi_.test_some(channel_, static_cast<int>(receives_),
+                                            receive_requests_.data(), &ended, indices_.data()) != 0)
         return fail_all();
     if (ended == 0 && !is_notice_left_) return;
     is_notice_left_ = false;

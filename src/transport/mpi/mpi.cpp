@@ -49,6 +49,7 @@ Status MpiTransport::open(void* context) {
     receives_ = std::clamp<std::size_t>(2 * peers_.size(), 8, 64);
     receive_bytes_.resize(receives_ * large_bytes);
     receive_requests_.resize(receives_ * mpi_.request_bytes);
+    is_idle_.resize(receives_);
     arrived_.resize(receives_);
     kept_ = std::make_unique<Kept>();
     if (!has_room_to_send()) throw std::bad_alloc();

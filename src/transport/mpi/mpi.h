@@ -63,6 +63,7 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
 
     // inbound.cpp
     void post_receive(std::size_t index);
+    void post_idle();
     void take_arrived();
     bool is_good(const Frame& frame) const;
     bool take_frame(const Frame& frame, Bytes payload);
@@ -90,6 +91,8 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     std::size_t receives_ = 0;
     std::vector<std::byte> receive_bytes_;
     std::vector<std::byte> receive_requests_;
+    std::vector<bool> is_idle_;  // there was nothing to receive
+    std::size_t idle_ = 0;
     std::vector<bool> arrived_;    // but not taken: an earlier frame of its sender is missing
     bool is_notice_left_ = false;  // or it is a failure notice, which waits for its receive
 };
