@@ -43,6 +43,30 @@ TEST(MpiTransport, PutsABoundedAmountAside) {
     EXPECT_LE(receiver->usage().bytes - before, 4 * MiB);
 }
 
+// So that it can be passed on while the next one moves.
+TEST(MpiTransport, MovesOneLargeMessageAfterTheOther) {
+    for (const std::uint64_t seed : {1, 2}) {
+        FakeMpi mpi(2, seed);
+        const auto sender = end_of(mpi, 0);
+        const auto receiver = end_of(mpi, 1);
+        const std::vector<std::byte> sent(8 * MiB, std::byte{7});
+        std::vector<std::byte> received[2];
+        for (std::uint32_t i : {0U, 1U}) {
+            received[i].resize(sent.size());
+            ASSERT_EQ(sender->post_send({1, {1, 0}}, sent, {&mpi, 2 + i}), Posted::pending);
+            ASSERT_EQ(receiver->post_recv({0, {1, 0}}, received[i], {&mpi, i}), Posted::pending);
+        }
+        std::array<Completion, 64> done;
+        bool has_come = false;
+        for (int i = 0; i < 20'000 && !has_come; ++i) {
+            sender->poll(done);
+            has_come = receiver->poll(done) > 0;
+        }
+        ASSERT_TRUE(has_come && received[0] == sent);
+        EXPECT_EQ(received[1][sent.size() / 2], std::byte{0});
+    }
+}
+
 // A large message on a grant meant for another receive comes before its own is posted, which may meet it half here.
 TEST(MpiTransport, KeepsWhatHasComeOnAGrantForAnotherReceive) {
     const Lane from{0, {1, 0}};

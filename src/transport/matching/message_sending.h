@@ -143,7 +143,14 @@ bool MessageTransport<Self, Peer>::say(Peer& peer, Post& post) {
 // Sends what there are slots for.
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::go_on(Peer& peer) {
-    while (!peer.waiting.empty()) {
+    while (true) {
+        while (!peer.granted.empty()) {
+            Post& post = *peer.granted.front();
+            if (!self().has_room_to_move(peer, post)) break;
+            peer.granted.pop();
+            if (!self().move(peer, post, FrameKind::data)) return note_owing(peer);
+        }
+        if (peer.waiting.empty()) break;
         Post& post = *peer.waiting.front();
         const bool is_eager = may_send_eagerly(peer, post);
         const bool is_notice = context_of(post.stream) == 0;
@@ -155,12 +162,6 @@ void MessageTransport<Self, Peer>::go_on(Peer& peer) {
         peer.waiting.pop();
         if (!say(peer, post)) return note_owing(peer);
         if (is_eager) self().finish_sent(peer, post);
-    }
-    while (!peer.granted.empty()) {
-        Post& post = *peer.granted.front();
-        if (!self().has_room_to_move(peer, post)) break;
-        peer.granted.pop();
-        if (!self().move(peer, post, FrameKind::data)) return note_owing(peer);
     }
     note_owing(peer);
 }

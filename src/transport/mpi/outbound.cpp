@@ -80,7 +80,7 @@ bool MpiTransport::move(Peer& peer, Post& post, FrameKind kind) {
     post.moved += bytes;
     ++pieces_moved_;
     if (post.moved < post.bytes)
-        peer.granted.push(&post);
+        peer.granted.push_front(&post);
     else
         finish(peer, peer.sends.find(post.stream), post);
     return true;
