@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "algorithm/collective.h"
@@ -19,9 +20,9 @@ struct Algorithm;
 
 // An algorithm's parameters; the same on every rank.
 struct Tuning {
-    std::int64_t segment_bytes = 128 * 1024;  // pipelines
-    std::uint32_t window = 8;                 // pipelines: segments in flight
-    std::uint32_t ports = 1;                  // messages that a rank sends and receives at a time
+    std::int64_t segment_bytes = 128 * 1024;   // pipelines
+    std::optional<std::uint32_t> window = {};  // pipelines: segments in flight; none: as suits each
+    std::uint32_t ports = 1;                   // messages that a rank sends and receives at a time
     Rank radix() const { return static_cast<Rank>(ports) + 1; }
     bool throttle = false;             // trees: a rank sends one message after the other
     const Algorithm* inner = nullptr;  // how leaders exchange; null: the hierarchy's own choice

@@ -158,7 +158,7 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            " p=" + std::to_string(p.ranks) + " root=" + std::to_string(p.root) +
            " bytes=" + std::to_string(p.bytes) +
            " segment=" + std::to_string(p.tuning.segment_bytes) +
-           " window=" + std::to_string(p.tuning.window) +
+           " window=" + std::to_string(p.tuning.window.value_or(0)) +
            " ports=" + std::to_string(p.tuning.ports) + (p.tuning.throttle ? " throttled" : "") +
            (p.tuning.inner ? std::string(" inner=") + p.tuning.inner->name : "") +
            (p.tuning.leaders > 0 ? " leaders=" + std::to_string(p.tuning.leaders) : "") +

@@ -761,9 +761,10 @@ void add_simulate(CLI::App& app) {
     command->add_option("--segment", agreed.tuning.segment_bytes, "Bytes of a pipeline's segment")
         ->transform(simulate::size(1))
         ->capture_default_str();
-    command->add_option("--window", agreed.tuning.window, "A pipeline's segments in flight")
-        ->check(CLI::Range(1, 65536))
-        ->capture_default_str();
+    command
+        ->add_option("--window", agreed.tuning.window,
+                     "A pipeline's segments in flight (default: as suits the algorithm)")
+        ->check(CLI::Range(1, 65536));
     command->add_option("--ports", agreed.tuning.ports, "Messages a rank sends at a time")
         ->check(CLI::Range(1, 64))
         ->capture_default_str();

@@ -9,14 +9,18 @@
 namespace weft::algorithm {
 namespace {
 
+// They take no memory besides the message. The more there are, the more do ranks that share cores pass on in one turn.
+constexpr std::uint32_t window = 32;
+
 Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (in.agreed.bytes == 0) return ok;
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
     const Region segment = in.recv.block().part(0, bytes);
-    schedule.repeat_begin(
-        {.total_bytes = in.agreed.bytes, .block_bytes = bytes, .window = in.agreed.tuning.window});
+    schedule.repeat_begin({.total_bytes = in.agreed.bytes,
+                           .block_bytes = bytes,
+                           .window = in.agreed.tuning.window.value_or(window)});
     OpId ready = schedule.start();
     if (chain.parent) ready = schedule.recv(segment, *chain.parent);
     for (Rank next : chain.children) schedule.send(segment, next, {ready});

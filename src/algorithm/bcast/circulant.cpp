@@ -56,7 +56,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     for (std::int64_t j = 0; j < alike; ++j) phase(j);
     if (alike < last) {
         const auto in_phase = static_cast<std::int64_t>(rounds.in_phase());
-        const std::uint32_t window = in.agreed.tuning.window;
+        const std::uint32_t window = in.agreed.tuning.window.value_or(8);
         schedule.repeat_begin({.total_bytes = (last - alike) * in_phase * bytes,
                                .block_bytes = bytes,
                                .window = window,

@@ -31,7 +31,7 @@ class Reducer {
         phase(last);
         if (alike < last) {
             const auto in_phase = static_cast<std::int64_t>(rounds_.in_phase());
-            const std::uint32_t window = in_.agreed.tuning.window;
+            const std::uint32_t window = in_.agreed.tuning.window.value_or(8);
             schedule_.repeat_begin({.total_bytes = (last - alike) * in_phase * bytes_,
                                     .block_bytes = bytes_,
                                     .window = window,
