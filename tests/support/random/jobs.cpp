@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "support/process.h"
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
@@ -96,6 +97,11 @@ Outcome run_processes(const Case& c, Plant plant, int patience) {
         environment += " WEFT_INTERFACES=" + settings.interfaces();
     if (surroundings(c.transport).has_nodes)
         options += " --links " + std::to_string(settings.links);
+    if (const std::vector<int> cores = reachable_cores();
+        settings.sets_core_aside && cores.size() > 1) {
+        options += " --cores " + std::to_string(cores.front());
+        environment += " WEFT_PROGRESS_CPUS=" + std::to_string(cores.back());
+    }
     ChildProcess job(surroundings(c.transport)
                          .command({.ranks = c.ranks,
                                    .program = "tests/conformance/random_program '" + c.text() +

@@ -66,6 +66,7 @@ Settings Settings::of(const Case& c) {
     if (random.one_in(3)) settings.queue_depth = 8;
     if (settings.engine == EngineKind::thread && random.one_in(2))
         settings.engine = EngineKind::automatic;
+    settings.sets_core_aside = random.one_in(3);
     return settings;
 }
 
