@@ -448,6 +448,8 @@ TEST_P(DropIn, MessagesOverTcpAdvanceInWaits) {
     auto tables = statistics_in(done.err);
     ASSERT_EQ(tables.size(), 2u) << done.err;
     for (auto& rows : tables) EXPECT_EQ(rows["MPI_Ibarrier"].taken, 5) << done.err;
+    expect_ok(3, {"threads=multiple", "nonblocking_reductions", "random", "count=300"},
+              "WEFT_TRANSPORT=mpi " + tcp);
 }
 
 TEST_P(DropIn, ThreadsThatAllCall) {

@@ -58,6 +58,8 @@ TEST_P(OverMpi, AllCollectivesOfAllCommunicatorsRun) {
 TEST_P(OverMpi, MpichCarriesThemOverItsNetwork) {
     if (mpi().name != std::string("mpich"))
         GTEST_SKIP() << "other MPIs name their networks otherwise";
+    if (run("hostname -I | wc -w").out == "1\n")
+        GTEST_SKIP() << "UCX needs a network interface other than lo";
     for (int ranks : some_ranks()) {
         expect(ranks, "comms_program " + engine() + " all_collectives",
                "MPIR_CVAR_NOLOCAL=1 UCX_TLS=tcp,self");
