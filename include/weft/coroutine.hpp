@@ -63,16 +63,36 @@ class Await {
     bool has_timed_out = false;
     std::size_t left = 0;  // of the requests
     std::int64_t deadline_ns = no_deadline;
-    Await* previous = nullptr;  // by deadline
+    Await* previous = nullptr;  // in its list
     Await* next = nullptr;
 
   protected:
     ~Await() = default;
 };
 
+// By deadline. Deadlines mostly come in their order.
+struct AwaitList {
+    Await* first = nullptr;
+    Await* last = nullptr;
+
+    void insert(Await& await) {
+        Await* before = last;
+        while (before && before->deadline_ns > await.deadline_ns) before = before->previous;
+        await.previous = before;
+        await.next = before ? before->next : first;
+        (before ? before->next : first) = &await;
+        (await.next ? await.next->previous : last) = &await;
+    }
+    void remove(Await& await) {
+        (await.previous ? await.previous->next : first) = await.next;
+        (await.next ? await.next->previous : last) = await.previous;
+    }
+};
+
 }  // namespace detail
 
-// Resumes coroutines when the requests that they await have completed. It outlives them.
+// Resumes coroutines when the requests that they await have completed. Those that still wait when it is destroyed are not
+// resumed any more.
 //
 // Calling   any thread may await on it, and one at a time calls the functions below. A suspended coroutine
 //           is destroyed by that thread only.
@@ -82,6 +102,16 @@ class Loop {
     Loop() = default;
     // They are given to this executor.
     explicit Loop(Resumer& resumer) : resumer_(&resumer) {}
+    ~Loop() {
+        const std::lock_guard lock(mutex_);
+        for (detail::AwaitList* list : {&timed_, &others_}) {
+            while (list->first) {
+                detail::Await& await = *list->first;
+                release(await);
+                await.unmark();
+            }
+        }
+    }
     Loop(const Loop&) = delete;
     Loop& operator=(const Loop&) = delete;
 
@@ -157,10 +187,8 @@ class Loop {
             await.left = await.mark(queue_.handle());
             if (await.left == 0) return false;
             await.is_suspended = true;
-            if (await.deadline_ns != detail::Await::no_deadline) {
-                insert(await);
-                is_earliest = first_ == &await;
-            }
+            list_of(await).insert(await);
+            is_earliest = timed_.first == &await;
         }
         if (is_earliest && resumer_) resumer_->deadline_is_earlier(*this);
         return true;
@@ -206,8 +234,8 @@ class Loop {
             std::coroutine_handle<> coroutine;
             {
                 const std::lock_guard lock(mutex_);
-                if (!first_ || first_->deadline_ns > now_ns) return resumed;
-                detail::Await& await = *first_;
+                if (!timed_.first || timed_.first->deadline_ns > now_ns) return resumed;
+                detail::Await& await = *timed_.first;
                 release(await);
                 await.unmark();
                 await.has_timed_out = true;
@@ -220,32 +248,24 @@ class Loop {
 
     std::int64_t earliest_deadline() {
         const std::lock_guard lock(mutex_);
-        return first_ ? first_->deadline_ns : detail::Await::no_deadline;
+        return timed_.first ? timed_.first->deadline_ns : detail::Await::no_deadline;
     }
 
-    // Deadlines mostly come in their order.
-    void insert(detail::Await& await) {
-        detail::Await* before = last_;
-        while (before && before->deadline_ns > await.deadline_ns) before = before->previous;
-        await.previous = before;
-        await.next = before ? before->next : first_;
-        (before ? before->next : first_) = &await;
-        (await.next ? await.next->previous : last_) = &await;
+    detail::AwaitList& list_of(const detail::Await& await) {
+        return await.deadline_ns == detail::Await::no_deadline ? others_ : timed_;
     }
 
     // It is not suspended any more.
     void release(detail::Await& await) {
         await.is_suspended = false;
-        if (await.deadline_ns == detail::Await::no_deadline) return;
-        (await.previous ? await.previous->next : first_) = await.next;
-        (await.next ? await.next->previous : last_) = await.previous;
+        list_of(await).remove(await);
     }
 
     CompletionQueue queue_;
     Resumer* resumer_ = nullptr;
     std::mutex mutex_;
-    detail::Await* first_ = nullptr;  // by deadline
-    detail::Await* last_ = nullptr;
+    detail::AwaitList timed_;   // those that are suspended and have a deadline
+    detail::AwaitList others_;  // and that have none
 };
 
 // --- Requests ------------------------------------------------------------------------------------
@@ -497,25 +517,42 @@ class [[nodiscard]] Task {
     }
 
     // Another coroutine waits for its end.
-    auto operator co_await() & { return Awaiter{coroutine_}; }
-    auto operator co_await() && { return Awaiter{coroutine_}; }
+    auto operator co_await() & { return Awaiter(coroutine_); }
+    auto operator co_await() && { return Awaiter(coroutine_); }
 
     promise_type& promise() const { return coroutine_.promise(); }
     std::coroutine_handle<> coroutine() const { return coroutine_; }
 
   private:
-    struct Awaiter {
-        std::coroutine_handle<promise_type> coroutine;
+    class Awaiter {
+      public:
+        explicit Awaiter(std::coroutine_handle<promise_type> coroutine) : coroutine_(coroutine) {}
+        Awaiter(const Awaiter&) = delete;
+        Awaiter& operator=(const Awaiter&) = delete;
+        // If it still waits, its coroutine is destroyed: the task goes on alone.
+        ~Awaiter() {
+            if (waits_) coroutine_.promise().continuation = nullptr;
+        }
 
-        bool await_ready() const { return coroutine.done(); }
+        bool await_ready() const { return coroutine_.done(); }
         template <class Promise>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) {
-            coroutine.promise().begin();
-            coroutine.promise().loop = &detail::loop_of(parent.promise(), nullptr);
-            coroutine.promise().continuation = parent;
-            return coroutine;
+            promise_type& promise = coroutine_.promise();
+            Loop& loop = detail::loop_of(parent.promise(), nullptr);
+            promise.begin();
+            promise.loop = &loop;
+            promise.continuation = parent;
+            waits_ = true;
+            return coroutine_;
         }
-        T await_resume() { return coroutine.promise().take(); }
+        T await_resume() {
+            waits_ = false;
+            return coroutine_.promise().take();
+        }
+
+      private:
+        std::coroutine_handle<promise_type> coroutine_;
+        bool waits_ = false;
     };
 
     std::coroutine_handle<promise_type> coroutine_;
@@ -538,6 +575,11 @@ class [[nodiscard]] TasksAwait {
     explicit TasksAwait(Tasks tasks) : tasks_(tasks) {}
     TasksAwait(const TasksAwait&) = delete;
     TasksAwait& operator=(const TasksAwait&) = delete;
+    // If it still waits, its coroutine is destroyed: the tasks go on alone.
+    ~TasksAwait() {
+        if (!waits_) return;
+        tasks_.each([](auto& task) { task.promise().group = nullptr; });
+    }
 
     bool await_ready() const { return false; }
     template <class Promise>
@@ -549,6 +591,7 @@ class [[nodiscard]] TasksAwait {
         tasks_.each([](auto& task) {
             if (!task.is_done()) task.promise().begin();
         });
+        waits_ = true;
         tasks_.each([&](auto& task) {
             if (task.is_done()) return;
             task.promise().group = &group_;
@@ -558,12 +601,14 @@ class [[nodiscard]] TasksAwait {
         return !group_.is_last();
     }
     void await_resume() {
+        waits_ = false;
         tasks_.each([](auto& task) { task.promise().check(); });
     }
 
   private:
     Tasks tasks_;
     Group group_;
+    bool waits_ = false;
 };
 
 template <class... Ts>

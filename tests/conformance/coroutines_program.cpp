@@ -429,6 +429,37 @@ void threads() {
 // --- Destruction ---------------------------------------------------------------------------------
 
 Task<> waits_for(Request& request) { co_await request; }
+Task<> awaits(Task<>& task) { co_await task; }
+Task<> awaits_both(Task<>& one, Task<>& other) { co_await weft::when_all(one, other); }
+
+// What is awaited goes on, or stands still, alone.
+void awaiting_is_destroyed(const Communicator& world, const Communicator& gate) {
+    constexpr int barriers = 4;
+    if (world_rank == 1) {
+        gate.barrier();
+        for (int i = 0; i < barriers; ++i) world.barrier();
+        return;
+    }
+    std::vector<Request> requests;
+    for (int i = 0; i < barriers; ++i) requests.push_back(world.ibarrier());
+    std::vector<Task<>> tasks;
+    for (Request& request : requests) tasks.push_back(waits_for(request));
+    {
+        weft::Loop loop;
+        loop.start(tasks[3]);
+    }
+    weft::Loop loop;
+    {
+        Task<> one = awaits(tasks[0]);
+        Task<> both = awaits_both(tasks[1], tasks[2]);
+        loop.start(one);
+        loop.start(both);
+    }
+    gate.barrier();
+    while (!tasks[0].is_done() || !tasks[1].is_done() || !tasks[2].is_done()) loop.wait();
+    requests[3].wait();
+    EXPECT(!tasks[3].is_done());
+}
 
 void destroyed() {
     const Communicator world = Communicator::world();
@@ -436,7 +467,7 @@ void destroyed() {
     if (world_rank == 1) {
         gate.barrier();
         world.barrier();
-        return;
+        return awaiting_is_destroyed(world, gate);
     }
     Request request = world.ibarrier();
     weft::Loop loop;
@@ -459,6 +490,7 @@ void destroyed() {
     // The loop goes on.
     Request other = Communicator::self().ibarrier();
     loop.run(waits_for(other));
+    awaiting_is_destroyed(world, gate);
 }
 
 }  // namespace
