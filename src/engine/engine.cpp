@@ -293,7 +293,7 @@ void Engine::end_demand_outside() {
         demands_outside_ = false;
         if (!leader_ && !waits_by_testing_) demand(Demand::none);
     }
-    serves_outside_ = demands_outside_ || !listeners_.empty();
+    serves_outside_ = demands_outside_ || !listeners_.empty() || arrivals_thread_ != 0;
 }
 
 void Engine::notify_waiters() {
@@ -596,6 +596,7 @@ Status Engine::signal_arrivals(int signal) {
     for (Transport* transport : executor_.transports()) transport->signal_arrivals(signal, thread);
     arrivals_thread_ = signal == 0 ? 0 : thread;
     arrivals_signal_ = signal;
+    serves_outside_ = true;
     return ok;
 }
 
