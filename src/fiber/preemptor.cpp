@@ -93,9 +93,11 @@ Preemptor::~Preemptor() {
     // One may be left.
     const sigset_t set = only_signal();
     constexpr timespec now{};
-    while (sigtimedwait(&set, nullptr, &now) > 0) {
-    }
+    siginfo_t info;
+    bool is_of_program = false;
+    while (sigtimedwait(&set, &info, &now) > 0) is_of_program |= !may_be_ours(info);
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    if (is_of_program) raise(signal);
 }
 
 void Preemptor::prepare(Handler calls) {
@@ -116,11 +118,11 @@ void Preemptor::prepare(Handler calls) {
 
 void Preemptor::begin_region(std::int64_t slice_ns) {
     begin_slice(slice_ns);
-    const sigset_t set = only_signal();
     sigset_t mask;
-    pthread_sigmask(SIG_UNBLOCK, &set, &mask);
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     sigdelset(&mask, signal);
     std::memcpy(region_mask_, &mask, mask_bytes);
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
 }
 
 void Preemptor::end_region() {
@@ -141,7 +143,15 @@ std::int64_t Preemptor::now_ns() {
     return t.tv_sec * second_ns + t.tv_nsec;
 }
 
-void Preemptor::retry() { set_timer(retry_ns); }
+void Preemptor::retry() {
+    set_timer(retry_ns);
+    is_retry_ = true;
+}
+
+void Preemptor::end_retry() {
+    if (!std::exchange(is_retry_, false) || slice_end_ns_ == 0) return;
+    set_timer(std::max<std::int64_t>(slice_end_ns_ - now_ns(), 1));
+}
 
 void Preemptor::retry_after_long_look(std::int64_t begin_ns) {
     if (slice_end_ns_ == 0 && now_ns() - begin_ns > long_look_ns) retry();

@@ -44,6 +44,8 @@ class Preemptor {
     bool interrupts_region(const ucontext_t& interrupted) const;
     // The signal comes again soon.
     void retry();
+    // Then the slice goes on.
+    void end_retry();
     // The handler has looked since then. A look that takes long may have left something for which no signal comes: the
     // next one is made soon, if no slice ends.
     void retry_after_long_look(std::int64_t begin_ns);
@@ -67,6 +69,7 @@ class Preemptor {
     timer_t timer_{};
     unsigned char region_mask_[mask_bytes] = {};  // what is blocked while a region computes
     std::int64_t slice_end_ns_ = 0;               // 0: no slice
+    bool is_retry_ = false;                       // the timer is set for one, not for the slice
 };
 
 }  // namespace weft::fibers

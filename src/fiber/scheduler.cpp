@@ -307,12 +307,17 @@ void Scheduler::preempt_on_arrival() {
 }
 
 void Scheduler::preempt(ucontext_t& interrupted) {
-    if (!preemptor_.interrupts_region(interrupted)) return preemptor_.retry();
     FiberRecord& fiber = *current_;
+    const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
+    const bool is_on_its_stack = here >= fiber.stack.bottom() && here < fiber.stack.top();
+    if (!is_on_its_stack || !preemptor_.interrupts_region(interrupted)) return preemptor_.retry();
     fiber.is_preemptible = false;
     ++counts_.interruptions;
     const bool is_slice_over = preemptor_.is_slice_over();
-    if (fiber.slice_ns == 0) preemptor_.begin_slice(0);
+    if (fiber.slice_ns == 0 || is_slice_over)
+        preemptor_.begin_slice(fiber.slice_ns);
+    else
+        preemptor_.end_retry();
     const auto look = [this] {
         const std::int64_t begin_ns = Preemptor::now_ns();
         weft_scheduler_look();
@@ -321,20 +326,19 @@ void Scheduler::preempt(ucontext_t& interrupted) {
     look();
     FiberRecord* next = arrived_.pop();
     if (!next && is_slice_over) next = ready_.pop();
-    const bool begins_slice = next || is_slice_over;
     while (next) {
         ++counts_.preemptions;
         preemptor_.pause();
         ready_.append(fiber);
         switch_to(*next);
         preemptor_.keep_mask(interrupted);
+        preemptor_.begin_slice(fiber.slice_ns);  // the others may have stopped the timer
         if (!has_arrivals_) break;
         // No signal comes for what the others' calls have finished.
         look();
         next = arrived_.pop();
     }
     fiber.is_preemptible = true;
-    if (begins_slice && fiber.slice_ns > 0) preemptor_.begin_slice(fiber.slice_ns);
 }
 
 // The signal may come while it computes: then a call could be in between anything.

@@ -889,6 +889,41 @@ void relay(weft_comm world) {
     });
 }
 
+// A computation without slices beside one with: both have the timer in turn.
+void slices_differ(weft_comm world) {
+    if (!is_preempted) return;
+    constexpr int barriers = 5;
+    if (world_rank != 0) {
+        for (int i = 0; i < barriers; ++i) {
+            usleep(2'000);  // rank 0 waits
+            EXPECT(weft_barrier(world) == WEFT_OK);
+        }
+        return;
+    }
+    weft::fibers::run([&] {
+        bool is_over = false;
+        Fiber waits = spawn([&] {
+            for (int i = 0; i < barriers; ++i) {
+                EXPECT(weft_barrier(world) == WEFT_OK);
+                weft::fibers::preemptible([] {});
+            }
+            is_over = true;
+        });
+        yield();
+        bool is_set = false;
+        weft::fibers::preemptible(
+            [&] {
+                const std::int64_t give_up_ns = now() + 30'000'000'000;
+                const volatile bool& flag = is_over;
+                while (!(is_set = flag) && now() < give_up_ns) {
+                }
+            },
+            {.slice_us = 0});
+        EXPECT(is_set);
+        waits.join();
+    });
+}
+
 // Of one rank: what a fiber that is preempted keeps, and what it shares.
 void preempted(weft_comm) {
     if (!is_preempted) return;
@@ -971,12 +1006,8 @@ void preempted(weft_comm) {
 // Of one rank: the program's own handlers are not preempted, and get their signals.
 volatile sig_atomic_t in_own_handler = 0;
 volatile sig_atomic_t own_urgent = 0;
-void handlers(weft_comm) {
-    if (!is_preempted) return;
-    struct sigaction urgent {};
-    urgent.sa_handler = [](int) { own_urgent = own_urgent + 1; };
-    EXPECT(sigaction(SIGURG, &urgent, nullptr) == 0);
-    weft::fibers::run([] {
+void alternate_stack_is_left_alone(int flags) {
+    weft::fibers::run([flags] {
         // While one of them runs, on the alternate stack, no other fiber may: it has that stack, and its signal is blocked.
         struct sigaction alarm {};
         alarm.sa_handler = [](int) {
@@ -986,7 +1017,7 @@ void handlers(weft_comm) {
             }
             in_own_handler = 0;
         };
-        alarm.sa_flags = SA_ONSTACK | SA_RESTART;
+        alarm.sa_flags = SA_ONSTACK | SA_RESTART | flags;
         EXPECT(sigaction(SIGALRM, &alarm, nullptr) == 0);
         const itimerval often{{0, 3000}, {0, 3000}};
         EXPECT(setitimer(ITIMER_REAL, &often, nullptr) == 0);
@@ -1001,11 +1032,47 @@ void handlers(weft_comm) {
         is_over = true;
         computes.join();
         EXPECT(weft::fibers::counts().preemptions >= 200);
-        EXPECT(own_urgent == 0);
+    });
+}
+
+// A handler in which the thread must stay delays what would take it away, and no more.
+void slice_goes_on_after_a_handler() {
+    weft::fibers::run([] {
+        struct sigaction alarm {};
+        alarm.sa_handler = [](int) { raise(SIGURG); };
+        EXPECT(sigaction(SIGALRM, &alarm, nullptr) == 0);
+        bool is_over = false;
+        spawn([&] { is_over = true; }).detach();
+        bool is_set = false;
+        weft::fibers::preemptible(
+            [&] {
+                raise(SIGALRM);
+                const std::int64_t give_up_ns = now() + 30'000'000'000;
+                const volatile bool& flag = is_over;
+                while (!(is_set = flag) && now() < give_up_ns) {
+                }
+            },
+            {.slice_us = 20'000});
+        EXPECT(is_set);
+    });
+}
+
+void handlers(weft_comm) {
+    if (!is_preempted) return;
+    struct sigaction urgent {};
+    urgent.sa_handler = [](int) { own_urgent = own_urgent + 1; };
+    EXPECT(sigaction(SIGURG, &urgent, nullptr) == 0);
+    for (const int flags : {0, SA_NODEFER}) alternate_stack_is_left_alone(flags);
+    EXPECT(own_urgent == 0);
+    weft::fibers::run([] {
         weft::fibers::preemptible([] { raise(SIGURG); });
         EXPECT(own_urgent == 1);
+        EXPECT(raise(SIGURG) == 0);  // it is blocked here
     });
-    EXPECT(raise(SIGURG) == 0 && own_urgent == 2);
+    EXPECT(own_urgent == 2);
+    EXPECT(raise(SIGURG) == 0 && own_urgent == 3);
+    slice_goes_on_after_a_handler();
+    EXPECT(own_urgent == 4);
 }
 
 // Where not all ranks are reached by TCP.
@@ -1128,6 +1195,7 @@ int main(int, char** arguments) {
         {"schedules_of_a_broken_group", schedules_of_a_broken_group},
         {"functions_of_schedules", functions_of_schedules},
         {"relay", relay},
+        {"slices_differ", slices_differ},
         {"preempted", preempted},
         {"handlers", handlers},
         {"no_arrivals", no_arrivals},

@@ -145,6 +145,7 @@ TEST(FibersOfARank, RunFunctionsOfSchedulesBeforeThoseThatCompute) {
     expect_fine("functions_of_schedules", 1);
 }
 TEST(FibersOfARank, KeepTheirStateWhenTheyArePreempted) { expect_fine("preempted", 1); }
+TEST(FibersOfARank, AreLookedForBesideOneWithoutSlices) { expect_fine("slices_differ", 2); }
 TEST(FibersOfARank, LeaveTheProgramsHandlersAlone) { expect_fine("handlers", 1); }
 TEST(FibersOfARank, CannotBePreemptedByWhatComesInSharedMemory) { expect_fine("no_arrivals", 2); }
 TEST(FibersOfARank, ArePreemptedUntilAllIsDoneThatHasArrived) {
