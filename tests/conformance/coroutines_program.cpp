@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "conformance/rank_expect.h"
+#include "conformance/in_fibers.h"
 #include "support/counting_new.h"
 
 namespace {
@@ -500,16 +500,18 @@ int main(int, char** arguments) try {
     const weft::Environment environment;
     world_rank = Communicator::world().rank();
     world_size = Communicator::world().size();
-    if (part == "requests") requests();
-    if (part == "sleeps") sleeps();
-    if (part == "queue") queue();
-    if (part == "tasks") tasks();
-    if (part == "deadlines") deadlines();
-    if (part == "exceptions") exceptions();
-    if (part == "allocations") allocate();
-    if (part == "executor") executor();
-    if (part == "threads") threads();
-    if (part == "destroyed") destroyed();
+    run_here_or_beside_fibers([&] {
+        if (part == "requests") requests();
+        if (part == "sleeps") sleeps();
+        if (part == "queue") queue();
+        if (part == "tasks") tasks();
+        if (part == "deadlines") deadlines();
+        if (part == "exceptions") exceptions();
+        if (part == "allocations") allocate();
+        if (part == "executor") executor();
+        if (part == "threads") threads();
+        if (part == "destroyed") destroyed();
+    });
     Communicator::world().barrier();
 } catch (const weft::Error& error) {
     return std::fprintf(stderr, "rank %d: %s\n", world_rank, error.what()), 1;

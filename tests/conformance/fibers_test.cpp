@@ -82,6 +82,11 @@ TEST_P(Fibers, RunTheProgramsOfWaiting) {
         if (runs_all() || name != "thousand") expect_inside("waiting_program " + name, {2});
     }
 }
+TEST_P(Fibers, RunCoroutines) {
+    if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
+    for (const std::string name : {"requests", "tasks", "deadlines", "destroyed"})
+        expect_inside("coroutines_program " + name, {2});
+}
 TEST_P(Fibers, RunTheProgramsOfTheCppInterface) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
     expect_parts_inside("cpp_program", {"collectives", "communicators"},
