@@ -9,7 +9,8 @@
 namespace weft::algorithm {
 namespace {
 
-// They take no memory besides the message. The more there are, the more do ranks that share cores pass on in one turn.
+// Segments take no memory besides the message. The more are on the way, the more a rank that shares its core passes on in
+// one turn.
 constexpr std::uint32_t window = 32;
 
 Status build(const Problem& in, ScheduleBuilder& schedule) {
