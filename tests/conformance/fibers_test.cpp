@@ -84,7 +84,7 @@ TEST_P(Fibers, RunTheProgramsOfWaiting) {
 }
 TEST_P(Fibers, RunCoroutines) {
     if (is_of_all_tests()) GTEST_SKIP() << "here only in a run of all tests";
-    for (const std::string name : {"requests", "tasks", "deadlines", "destroyed"})
+    for (const std::string name : {"requests", "tasks", "destroyed"})
         expect_inside("coroutines_program " + name, {2});
 }
 TEST_P(Fibers, RunTheProgramsOfTheCppInterface) {
