@@ -116,7 +116,10 @@ void try_all_pairs(weft_comm world, int rank, int ranks) {
     const int has_failed = status != WEFT_OK;
     int any_failed = 0;  // those who have everything do not know of the others
     mpi.Allreduce(&has_failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    if (any_failed != 0) mpi.Abort(MPI_COMM_WORLD, 1);
+    if (any_failed != 0) {
+        mpi.Abort(MPI_COMM_WORLD, 1);
+        std::_Exit(1);  // MPICH's may return while another rank's ends the job
+    }
     if (rank == 0)
         std::fprintf(stderr, "weft: check: each of %d ranks has talked to every other\n", ranks);
     if (pairs) weft_comm_free(&pairs);
