@@ -1,7 +1,7 @@
 // How long an allreduce of 8 bytes takes from its start until the program goes on, for each way to wait: in
 // weft_wait, as a coroutine under weft::run, and in an epoll loop of the program's own; and what waking a thread
-// through an eventfd takes, on the same core and on another one, which is idle. What ends the sleep of a loop wakes twice:
-// the peer wakes the progress thread here, and that the program. Start it with two ranks on a quiet machine:
+// through an eventfd takes, on the same core and on another one, which is idle. A sleeping loop takes two wake-ups: the
+// peer wakes the progress thread, and that wakes the program. Start it with two ranks on a quiet machine:
 //   WEFT_TRANSPORT=shm weft run -n 2 --bind core build/release/weft_bench_waiting
 #include <pthread.h>
 #include <sched.h>
@@ -45,8 +45,7 @@ struct Samples {
     }
 };
 
-// An allreduce of 8 bytes from now on. `late`: the other ranks sleep by then, and it is their time from this start on that
-// counts.
+// One allreduce of 8 bytes. `late`: the other ranks start when rank 0 sleeps, and the time counts from their start.
 class Round {
   public:
     Round(const weft::Communicator& comm, bool late) : is_late_(late) {
@@ -117,7 +116,7 @@ bool go_to(int core) {
     return pthread_setaffinity_np(pthread_self(), sizeof set, &set) == 0;
 }
 
-// Half of what two threads take that wake each other, one of them on another core than this one. None: there is no other.
+// Half of what two threads take that wake each other, on one core or on two. Adds nothing if there is only one.
 void wake_up(Samples& samples, bool on_other_core) {
     const int there = eventfd(0, EFD_CLOEXEC), back = eventfd(0, EFD_CLOEXEC);
     eventfd_t count;

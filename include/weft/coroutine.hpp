@@ -529,7 +529,7 @@ class [[nodiscard]] Task {
         explicit Awaiter(std::coroutine_handle<promise_type> coroutine) : coroutine_(coroutine) {}
         Awaiter(const Awaiter&) = delete;
         Awaiter& operator=(const Awaiter&) = delete;
-        // If it still waits, its coroutine is destroyed: the task goes on alone.
+        // Of a coroutine that is destroyed while it waits: the task goes on alone.
         ~Awaiter() {
             if (waits_) coroutine_.promise().continuation = nullptr;
         }
@@ -575,7 +575,7 @@ class [[nodiscard]] TasksAwait {
     explicit TasksAwait(Tasks tasks) : tasks_(tasks) {}
     TasksAwait(const TasksAwait&) = delete;
     TasksAwait& operator=(const TasksAwait&) = delete;
-    // If it still waits, its coroutine is destroyed: the tasks go on alone.
+    // Of a coroutine that is destroyed while it waits: the tasks go on alone.
     ~TasksAwait() {
         if (!waits_) return;
         tasks_.each([](auto& task) { task.promise().group = nullptr; });
