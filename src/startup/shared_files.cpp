@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "base/file_limit_signal.h"
+
 namespace weft {
 namespace {
 
@@ -112,6 +114,7 @@ Result<bool> SharedFiles::publish(const std::string& name, std::string_view cont
     }
     const std::string unfinished = name + ".unfinished";
     constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+    const FileLimitSignalHeld held;
     Fd file(::openat(at, unfinished.c_str(), flags, 0600));
     if (!file || !write_all(file.get(), content) || ::fsync(file.get()) != 0) {
         return failed("write", unfinished);

@@ -1,6 +1,7 @@
 // How the ranks of any launcher join a job through a directory: this executable is both the test and,
 // with --rank, the program of a rank.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -231,6 +232,17 @@ TEST_F(StartupDirectory, RefusesWhatBelongsToAnotherUser) {
         path_ = "/usr";
     }
     for (int rank : {0, 1}) expect_refused(*start({.rank = rank}), sentence);
+}
+
+// (The limit's signal would end the rank.)
+TEST_F(StartupDirectory, SaysThatItCannotBeWrittenUnderALimit) {
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+    const Started zero = start({.rank = 0});
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+    expect_refused(*zero, "cannot write " + path_ + "/job.unfinished: File too large");
 }
 
 TEST_F(StartupDirectory, RefusesWhatIsNoDirectory) {

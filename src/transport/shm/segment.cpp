@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,6 +12,7 @@
 #include <new>
 
 #include "base/error_text.h"
+#include "base/file_limit_signal.h"
 
 namespace weft::shm {
 namespace {
@@ -48,22 +48,9 @@ Result<std::byte*> map(int fd, std::size_t bytes) {
     return static_cast<std::byte*>(memory);
 }
 
-// Beyond RLIMIT_FSIZE the kernel also sends SIGXFSZ, which by default ends the process.
 bool resize(int fd, std::size_t bytes) {
-    sigset_t limit_signal, before, pending;
-    sigemptyset(&limit_signal);
-    sigaddset(&limit_signal, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &limit_signal, &before);
-    sigpending(&pending);
-    const bool is_resized = ftruncate(fd, static_cast<off_t>(bytes)) == 0;
-    const int error = errno;
-    // A signal that was pending before is the program's.
-    const timespec at_once{};
-    if (!is_resized && sigismember(&pending, SIGXFSZ) == 0)
-        sigtimedwait(&limit_signal, nullptr, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    errno = error;
-    return is_resized;
+    const FileLimitSignalHeld held;
+    return ftruncate(fd, static_cast<off_t>(bytes)) == 0;
 }
 
 Status cannot_create(std::size_t bytes) {
