@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -16,9 +18,9 @@ namespace {
 
 using ucx::Card;
 
-// Opened with UCX's transport tcp.
-std::unique_ptr<UcxNode> node(const ucx::Settings& settings) {
-    setenv("UCX_TLS", "tcp", 1);
+// Opened with this transport of UCX's.
+std::unique_ptr<UcxNode> node(const ucx::Settings& settings, const char* tls = "tcp") {
+    setenv("UCX_TLS", tls, 1);
     Result<std::unique_ptr<UcxNode>> made = UcxNode::prepare(settings, /*only_fabric=*/false);
     unsetenv("UCX_TLS");
     WEFT_ASSERT(made.is_ok());
@@ -114,6 +116,93 @@ TEST_F(UcxJoining, ConnectsAheadIfItIsSetSo) {
     std::thread leaving([&] { ends[1].reset(); });
     ends[0].reset();
     leaving.join();
+}
+
+// Descriptors of this process that are timers.
+int timers() {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code error;
+        const auto target = std::filesystem::read_symlink(entry.path(), error);
+        if (target == "anon_inode:[timerfd]") ++count;
+    }
+    return count;
+}
+
+class UcxKeepalive : public UcxJoining {
+  protected:
+    void SetUp() override {
+        if (const std::string absence = ucx_absence("posix"); !absence.empty())
+            GTEST_SKIP() << absence;
+        for (auto& one : nodes) {
+            one = node(settings, "posix");
+            cards.push_back(one->card());
+        }
+    }
+    // Of UCX, while two ranks with these cards are connected. (It has one for a worker that keeps peers alive.)
+    int timers_when_connected() {
+        const int before = timers();
+        const auto sender = std::move(*connect(0, {}));
+        const auto receiver = std::move(*connect(1, {}));
+        constexpr int own = 2;
+        sender->admit(1);
+        receiver->admit(1);
+        std::byte byte{5};
+        std::byte into{};
+        EXPECT_NE(sender->post_send({1, {1, 0}}, Bytes(&byte, 1), {&byte, 1}), Posted::busy);
+        EXPECT_EQ(receiver->post_recv({0, {1, 0}}, MutBytes(&into, 1), {&into, 1}),
+                  Posted::pending);
+        std::size_t done = 0;
+        for (int i = 0; i < 1'000'000 && done == 0; ++i) {
+            (void)poll(*sender);
+            done += poll(*receiver);
+        }
+        EXPECT_EQ(into, byte);
+        const int now = timers();
+        return now - before - own;
+    }
+};
+
+// There, it crashed survivors of a rank that had died (decision 15).
+TEST_F(UcxKeepalive, IsOffBetweenRanksOfANode) { EXPECT_EQ(timers_when_connected(), 0); }
+
+TEST_F(UcxKeepalive, IsOnForRanksWhoseProcessesAreNotSeen) {
+    for (std::string& text : cards) {
+        Card card = *Card::parse(text);
+        EXPECT_FALSE(card.addresses_here.empty());
+        card.addresses_here.clear();
+        text = card.text();
+    }
+    EXPECT_GT(timers_when_connected(), 0);
+}
+
+TEST(UcxKeepaliveOfAPair, IsOffOnlyWhereBothSeeEachOthersProcessesOnOneNode) {
+    Card here;
+    here.version = "1.13";
+    here.processes = "boot:[1]";
+    here.node = "boot:[2]";
+    here.addresses = {"a"};
+    here.addresses_here = {"b"};
+    EXPECT_TRUE(ucx::needs_no_keepalive(here, here));
+    Card of_other_processes = here;
+    of_other_processes.processes = "boot:[3]";
+    Card of_other_node = here;
+    of_other_node.node = "boot:[4]";
+    Card without = here;
+    without.addresses_here.clear();
+    Card unknown = here;
+    unknown.processes = unknown.node = "";
+    for (const Card& other : {of_other_processes, of_other_node, without, unknown}) {
+        EXPECT_FALSE(ucx::needs_no_keepalive(here, other)) << other.text();
+        EXPECT_FALSE(ucx::needs_no_keepalive(other, here)) << other.text();
+    }
+    EXPECT_FALSE(ucx::needs_no_keepalive(unknown, unknown)) << "of two machines";
+    for (const Card& card : {here, without}) {
+        const std::optional<Card> parsed = Card::parse(card.text());
+        ASSERT_TRUE(parsed);
+        EXPECT_EQ(parsed->addresses, card.addresses);
+        EXPECT_EQ(parsed->addresses_here, card.addresses_here);
+    }
 }
 
 // Both ends must say the same, or one would call the other by TCP.

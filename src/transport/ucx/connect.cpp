@@ -1,6 +1,7 @@
 #include "transport/ucx/connect.h"
 
 #include <dirent.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,13 +11,14 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "transport/common/connect_setting.h"
 
 namespace weft {
 namespace ucx {
 namespace {
 
-constexpr std::string_view beginning = "weft-ucx-3";
+constexpr std::string_view beginning = "weft-ucx-4";
 constexpr std::string_view digits = "0123456789abcdef";
 
 // "1.13" of "1.13.1"
@@ -68,42 +70,79 @@ std::string bytes_of(const std::string& hex) {
     return bytes;
 }
 
+std::string hex_of_all(const std::vector<std::string>& addresses) {
+    std::string text;
+    for (const std::string& address : addresses)
+        text += (text.empty() ? "" : ",") + hex_of(address);
+    return text;
+}
+
+// None: one of them is no address.
+std::optional<std::vector<std::string>> addresses_of(const std::string& text) {
+    std::vector<std::string> addresses;
+    for (const std::string& hex : words_of(text, ',')) {
+        addresses.push_back(bytes_of(hex));
+        if (addresses.back().empty()) return std::nullopt;
+    }
+    return addresses;
+}
+
+std::vector<std::string> addresses_of(const Workers& workers) {
+    std::vector<std::string> addresses;
+    for (const auto& worker : workers) addresses.push_back(worker->address());
+    return addresses;
+}
+
+// Whether the kernel lets this process watch others (it may be too old, or a sandbox).
+bool can_watch_processes() {
+    return bool(Fd(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0))));
+}
+
 }  // namespace
 
-// "weft-ucx-3/1.13/0/1/0f2c8e0c-...:[4026531836]/4711/0f2c8e0c-...:[4026531840]/04a7...,04b2..."
+// "weft-ucx-4/1.13/0/1/0f2c8e0c-...:[4026531836]/4711/0f2c8e0c-...:[4026531840]/04a7...,04b2.../04c1...,04d3..."
 std::string Card::text() const {
-    std::string text = std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") +
-                       "/" + (has_memory ? "1" : "0") + "/" + processes + "/" +
-                       std::to_string(process) + "/" + node;
-    char separator = '/';
-    for (const std::string& address : addresses)
-        text += std::exchange(separator, ',') + hex_of(address);
-    return text;
+    return std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") + "/" +
+           (has_memory ? "1" : "0") + "/" + processes + "/" + std::to_string(process) + "/" + node +
+           "/" + hex_of_all(addresses) + "/" + hex_of_all(addresses_here);
 }
 
 std::optional<Card> Card::parse(const std::string& text) {
     const std::vector<std::string> words = words_of(text, '/');
-    if (words.size() != 8 || words[0] != beginning) return std::nullopt;
+    if (words.size() != 9 || words[0] != beginning) return std::nullopt;
     Card card{.version = words[1],
               .has_fabric = words[2] == "1",
               .has_memory = words[3] == "1",
               .processes = words[4],
               .process = 0,
               .node = words[6],
-              .addresses = {}};
+              .addresses = {},
+              .addresses_here = {}};
     const std::string& number = words[5];
     const char* const end = number.data() + number.size();
     const auto [stop, error] = std::from_chars(number.data(), end, card.process);
     if (error != std::errc() || stop != end || card.process < 0) return std::nullopt;
-    for (const std::string& hex : words_of(words[7], ',')) {
-        card.addresses.push_back(bytes_of(hex));
-        if (card.addresses.back().empty()) return std::nullopt;
-    }
+    std::optional<std::vector<std::string>> addresses = addresses_of(words[7]);
+    if (!addresses) return std::nullopt;
+    card.addresses = std::move(*addresses);
+    if (words[8].empty()) return card;
+    addresses = addresses_of(words[8]);
+    if (!addresses || addresses->size() != card.addresses.size()) return std::nullopt;
+    card.addresses_here = std::move(*addresses);
     return card;
 }
 
 bool suits_auto(const Card& one, const std::optional<Card>& other) {
     return one.has_fabric && other && other->has_fabric && one.version == other->version;
+}
+
+bool sees_process(const Card& one, const Card& other) {
+    return !one.processes.empty() && one.processes == other.processes;
+}
+
+bool needs_no_keepalive(const Card& one, const Card& other) {
+    return sees_process(one, other) && !one.node.empty() && one.node == other.node &&
+           !one.addresses_here.empty() && !other.addresses_here.empty();
 }
 
 bool may_have_fabric() {
@@ -132,6 +171,13 @@ Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings,
     Result<ucx::Workers> workers = ucx::Worker::open(options);
     if (!workers.is_ok()) return workers.status();
     node->workers_ = std::move(*workers);
+    if (!only_fabric && node->has_device(&Device::is_memory) && ucx::can_watch_processes() &&
+        std::getenv("UCX_KEEPALIVE_INTERVAL") == nullptr) {
+        options.keeps_alive = false;
+        // (Where there is no room for them, UCX keeps its peers alive.)
+        Result<ucx::Workers> here = ucx::Worker::open_like(node->workers_, options);
+        if (here.is_ok()) node->workers_here_ = std::move(*here);
+    }
     if (!only_fabric || node->has_device(&Device::is_fabric)) return node;
     return failure(WEFT_REFUSED_UNSUPPORTED,
                    "UCX finds no device besides TCP and shared memory: %s",
@@ -151,8 +197,8 @@ Card UcxNode::own_card() const {
               .processes = ucx::this_namespace("pid"),
               .process = getpid(),
               .node = ucx::this_namespace("net"),
-              .addresses = {}};
-    for (const auto& worker : workers_) card.addresses.push_back(worker->address());
+              .addresses = ucx::addresses_of(workers_),
+              .addresses_here = ucx::addresses_of(workers_here_)};
     return card;
 }
 
@@ -175,8 +221,10 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
     parts.settings = settings_;
     parts.others.resize(cards.size());
     std::vector<std::string> nodes(cards.size());
+    std::vector<std::optional<Card>> parsed(cards.size());
+    bool all_are_here = true;  // all ranks of a job say the same
     for (std::size_t r = 0; r < cards.size(); ++r) {
-        const std::optional<Card> card = Card::parse(cards[r]);
+        const std::optional<Card>& card = parsed[r] = Card::parse(cards[r]);
         if (card) nodes[r] = card->node;
         if (!needed[r]) continue;
         if (!card)
@@ -187,16 +235,21 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
             return failure_of_rank(WEFT_REFUSED_SETTING, static_cast<Rank>(r),
                                    "rank %zu has UCX %s, rank %d has %s; expected the same", r,
                                    card->version.c_str(), rank, own.version.c_str());
-        UcxTransport::Other& other = parts.others[r];
-        other.addresses = card->addresses;
-        if (!own.processes.empty() && card->processes == own.processes) {
-            other.process = card->process;
-            other.shares_memory = card->has_memory && own.has_memory;
-        }
+        all_are_here &= ucx::needs_no_keepalive(own, *card);
+        if (!ucx::sees_process(own, *card)) continue;
+        parts.others[r].process = card->process;
+        parts.others[r].shares_memory = card->has_memory && own.has_memory;
+    }
+    for (std::size_t r = 0; r < cards.size(); ++r) {
+        if (!needed[r]) continue;
+        parts.others[r].addresses = all_are_here ? parsed[r]->addresses_here : parsed[r]->addresses;
     }
     const std::vector<PlaceInJob> places = places_in_job(nodes);
     for (std::size_t r = 0; r < cards.size(); ++r) parts.others[r].place = places[r];
-    parts.workers = std::move(workers_);
+    parts.keeps_alive = !all_are_here;
+    parts.workers = std::move(all_are_here ? workers_here_ : workers_);
+    workers_.clear();
+    workers_here_.clear();
     Result<std::unique_ptr<UcxTransport>> transport = UcxTransport::create(std::move(parts));
     if (transport.is_ok() && settings_.connects_ahead)
         WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + connect_ahead_ns));

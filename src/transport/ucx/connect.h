@@ -24,6 +24,8 @@ struct Card {
     int process = 0;                     // its number among these
     std::string node;                    // equal on ranks with the same network interfaces
     std::vector<std::string> addresses;  // of its workers, by link; bytes
+    // The same of workers without keepalive, for a job whose processes see each other; empty: it has none.
+    std::vector<std::string> addresses_here;
 
     static std::optional<Card> parse(const std::string& text);
     std::string text() const;
@@ -32,6 +34,12 @@ struct Card {
 // Whether auto chooses ucx between ranks with these cards: both have a device that only UCX reaches, and the same UCX.
 // Both ends say the same.
 bool suits_auto(const Card& one, const std::optional<Card>& other);
+
+// Whether the rank with the one card can watch the process of the other itself.
+bool sees_process(const Card& one, const Card& other);
+// Whether neither needs UCX's keepalive for the other: no link between them can be cut, and each watches the other's
+// process. Both ends say the same.
+bool needs_no_keepalive(const Card& one, const Card& other);
 
 // Whether this machine may have such a device. Looks without UCX, which takes milliseconds to open.
 bool may_have_fabric();
@@ -66,6 +74,9 @@ class UcxNode {
 
     ucx::Settings settings_;
     ucx::Workers workers_;
+    // Without keepalive, which crashed survivors over shared memory (decision 15): used where all other ranks are
+    // processes that this one can watch itself. UCX has one keepalive for all peers of a worker. Empty: never used.
+    ucx::Workers workers_here_;
 };
 
 }  // namespace weft

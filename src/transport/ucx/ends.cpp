@@ -93,9 +93,11 @@ Status UcxTransport::open_all(std::int64_t deadline_ns) {
 }
 
 void UcxTransport::watch(Peer& peer, pid_t process) {
-    // (Without a descriptor UCX alone watches it.)
+    // (Without a descriptor UCX's keepalive alone tells, if it is on.)
     peer.life = Fd(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-    peer.has_ended = !peer.life && errno == ESRCH;
+    if (peer.life) return;
+    peer.has_ended = errno == ESRCH;
+    if (!peer.has_ended) watch_error_ = errno;
 }
 
 // UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is lost at the look

@@ -51,6 +51,7 @@ UcxTransport::UcxTransport(Parts parts)
                         .large_slots_max = large_slots_max}),
       job_(mark_of(parts.key)),
       settings_(std::move(parts.settings)),
+      keeps_alive_(parts.keeps_alive),
       workers_(std::move(parts.workers)),
       library_(workers_.front()->library()) {
     for (const auto& worker : workers_) {
@@ -89,6 +90,13 @@ void UcxTransport::deal(Peer& peer, const Other& other, std::span<const Other> a
 }
 
 Status UcxTransport::open() {
+    for (const Peer& peer : peers_) {
+        const bool is_watched = peer.addresses.empty() || peer.life || peer.has_ended;
+        if (!keeps_alive_ && !is_watched)
+            return failure_of_rank(WEFT_REFUSED_MEMORY, peer.rank,
+                                   "cannot watch the process of rank %d (pidfd): %s", peer.rank,
+                                   strerror(watch_error_));
+    }
     const auto uses_tcp = [](const auto& worker) {
         return std::ranges::count(worker->devices(), "tcp", &ucx::Device::transport) > 0;
     };

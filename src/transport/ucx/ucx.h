@@ -54,6 +54,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
         std::vector<std::unique_ptr<ucx::Worker>> workers;  // by link
         std::vector<Other> others;                          // by rank
         ucx::Settings settings;
+        bool keeps_alive = true;  // false: UCX does not, and all others are processes to be watched
     };
 
     static Result<std::unique_ptr<UcxTransport>> create(Parts parts);
@@ -165,6 +166,8 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
 
     std::uint64_t job_;  // of our frames
     ucx::Settings settings_;
+    bool keeps_alive_;                                   // else by watching their processes alone
+    int watch_error_ = 0;                                // why one is not watched
     std::vector<std::unique_ptr<ucx::Worker>> workers_;  // by link
     const ucx::Library& library_;
     std::vector<Ear> ears_;         // of the workers,

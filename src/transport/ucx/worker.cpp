@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+
 #include <algorithm>
 #include <memory>
 #include <set>
@@ -125,7 +126,8 @@ std::vector<Modification> modifications_for(const std::vector<Device>& devices,
     if (!is_set("UCX_KEEPALIVE_INTERVAL")) {
         const std::int64_t interval_ms =
             std::max<std::int64_t>(options.peer_timeout_ns / 4'000'000, 1);
-        modifications.push_back({"KEEPALIVE_INTERVAL", std::to_string(interval_ms) + "ms"});
+        modifications.push_back({"KEEPALIVE_INTERVAL",
+                                 options.keeps_alive ? std::to_string(interval_ms) + "ms" : "inf"});
     }
     return modifications;
 }
@@ -216,6 +218,17 @@ Result<Workers> Worker::open(const Options& options) {
     return workers;
 }
 
+Result<Workers> Worker::open_like(const Workers& workers, const Options& options) {
+    Workers more;
+    for (const auto& worker : workers) {
+        Result<std::unique_ptr<Worker>> one =
+            open_one(worker->library(), worker->devices(), options, worker->net_devices_);
+        if (!one.is_ok()) return one.status();
+        more.push_back(std::move(*one));
+    }
+    return more;
+}
+
 // `net_devices`: as UCX_NET_DEVICES; empty: all.
 Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
                                                  const std::vector<Device>& devices,
@@ -227,6 +240,7 @@ Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
 
     std::unique_ptr<Worker> made(new Worker);
     made->library_ = &library;
+    made->net_devices_ = net_devices;
     made->context_ = *context;
     made->devices_ = devices_of(library, *context);
     ucp_context_attr_t attributes{};

@@ -39,10 +39,13 @@ class Worker {
         // WEFT_INTERFACES: the devices that are links, and where TCP may listen; empty: everywhere
         std::string interfaces;
         std::int64_t peer_timeout_ns = 0;
+        bool keeps_alive = true;  // UCX looks after peers, unless they are watched otherwise
     };
 
     // One for each link. UCX_* that are set in the environment are followed before options.
     static Result<Workers> open(const Options& options);
+    // Further ones with the same devices, but with other options.
+    static Result<Workers> open_like(const Workers& workers, const Options& options);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -66,6 +69,7 @@ class Worker {
     ucp_context_h context_ = nullptr;
     ucp_worker_h worker_ = nullptr;
     std::string address_;
+    std::string net_devices_;  // as UCX_NET_DEVICES; empty: all
     std::vector<Device> devices_;
     int descriptor_ = -1;
     std::uint64_t memory_kinds_ = 0;
