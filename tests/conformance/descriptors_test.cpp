@@ -110,5 +110,24 @@ TEST(DescriptorsOverTcp, SufficeForAKernelEngineWhereTheyDoForAThread) {
 }
 #endif
 
+#if WEFT_HAS_UCX
+// UCX aborts a process that lacks descriptors while it connects.
+TEST(DescriptorsOverUcx, TooFewAreNoSignal) {
+    for (const char* tls : {"tcp", "posix", "all"}) {
+        if (const std::string absence = ucx_absence(tls); !absence.empty()) GTEST_SKIP() << absence;
+        for (int limit = 18; limit <= (runs_all() ? 40 : 26); limit += runs_all() ? 1 : 2) {
+            const Finished done =
+                run("WEFT_TRANSPORT=ucx WEFT_TIMEOUT=5 UCX_LOG_LEVEL=fatal UCX_TLS=" +
+                    std::string(tls) + " " WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 sh -c " +
+                    "'ulimit -S -n " + std::to_string(limit) +
+                    "; export ASAN_OPTIONS=detect_leaks=0; exec " WEFT_BUILD_DIR
+                    "/tests/conformance/descriptors_program 2'");
+            EXPECT_FALSE(contains(done.err, "killed by signal"))
+                << tls << ", limit " << limit << ": " << done.err;
+        }
+    }
+}
+#endif
+
 }  // namespace
 }  // namespace weft::test

@@ -1,7 +1,18 @@
-// Which of UCX's devices become links, and which memory is a device's.
+// Which of UCX's devices become links, which memory is a device's, and what UCX lacks here.
+#include <errno.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -101,7 +112,7 @@ TEST(Ucx, SaysWhyItCannotBeUsed) {
     } const settings[] = {
         {"nothing", "", " cannot use any device: No such device (UCX_TLS='nothing'"},
         {"tcp", "nowhere0", " (UCX_TLS='tcp', UCX_NET_DEVICES='nowhere0')"},
-        {"self", "", " reaches no other rank: it has only self/memory0 (UCX_TLS='self')"}};
+        {"self", "", " reaches no other rank: it has only self/memory"}};
     for (const auto& one : settings) {
         setenv("UCX_TLS", one.tls, 1);
         if (*one.devices != '\0') setenv("UCX_NET_DEVICES", one.devices, 1);
@@ -113,6 +124,92 @@ TEST(Ucx, SaysWhyItCannotBeUsed) {
     }
     unsetenv("UCX_TLS");
     unsetenv("UCX_LOG_LEVEL");
+}
+
+// Of a child: 0: UCX was opened, or refused with this sentence; 2: there can be no such limit here.
+template <class Limit>
+int end_of_opening(const char* tls, const Limit& limit, const std::string& sentence) {
+    const pid_t child = fork();
+    if (child == 0) {
+        setenv("UCX_TLS", tls, 1);
+        setenv("UCX_LOG_LEVEL", "fatal", 1);
+        setenv("UCX_HANDLE_ERRORS", "none", 1);
+        if (!limit()) _exit(2);
+        bool is_expected = true;
+        {
+            const Result<ucx::Workers> workers = ucx::Worker::open({});
+            const std::string detail = workers.is_ok() ? "" : last_detail();
+            is_expected = workers.is_ok() ? sentence.empty() : detail.find(sentence) != detail.npos;
+        }
+        _exit(is_expected ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+}
+
+bool set_limit(decltype(RLIMIT_NOFILE) which, rlim_t value) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0) return false;
+    limit.rlim_cur = value;
+    return setrlimit(which, &limit) == 0;
+}
+
+// From now on no thread can be started in this process.
+bool refuse_threads() {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[0])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Where UCX would end the process by a signal.
+class UcxUnderLimits : public testing::TestWithParam<const char*> {
+  protected:
+    void SetUp() override {
+        if (!ucx::library().is_ok()) GTEST_SKIP() << last_detail();
+        const int end = end_of_opening(
+            GetParam(), [] { return true; }, "");
+        if (end != 0) GTEST_SKIP() << "UCX has no " << GetParam() << " here";
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Ucx, UcxUnderLimits, testing::Values("posix", "tcp", "all"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(UcxUnderLimits, NeedsAThread) {
+    const int end = end_of_opening(GetParam(), refuse_threads, "UCX needs a thread");
+    if (WIFEXITED(end) && WEXITSTATUS(end) == 2) GTEST_SKIP() << "no seccomp here";
+    EXPECT_EQ(end, 0);
+}
+
+TEST_P(UcxUnderLimits, SaysHowLargeFilesMayBe) {
+    if (GetParam() == std::string("tcp")) GTEST_SKIP() << "it needs no file";
+    for (const rlim_t bytes : {4096u, 1'000'000u}) {
+        const std::string sentence = "no file may be larger than " + std::to_string(bytes) +
+                                     " bytes (ulimit -f, RLIMIT_FSIZE)";
+        const auto limit = [&] { return set_limit(RLIMIT_FSIZE, bytes); };
+        EXPECT_EQ(end_of_opening(GetParam(), limit, sentence), 0) << bytes;
+    }
+}
+
+TEST_P(UcxUnderLimits, NeedsDescriptors) {
+    for (rlim_t descriptors = 3; descriptors < 40; ++descriptors) {
+        const auto limit = [&] { return set_limit(RLIMIT_NOFILE, descriptors); };
+        const bool are_too_few = descriptors < 10;
+        const int end = end_of_opening(GetParam(), limit,
+                                       are_too_few ? "UCX needs 10 descriptors or more; " : "");
+        // (Whether more are enough depends on the devices.)
+        EXPECT_TRUE(are_too_few ? end == 0 : WIFEXITED(end)) << descriptors << " descriptors";
+    }
 }
 
 // On TCP devices outside the chosen interfaces, too.

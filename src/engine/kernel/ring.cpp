@@ -1,38 +1,17 @@
 #include "engine/kernel/ring.h"
 
-#include <signal.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/temporary_thread.h"
 #include "engine/kernel/run_lists.h"
 
 namespace weft::kernel {
 namespace {
-
-// Runs the action in a thread that then ends: closing a ring interrupts the threads that made or
-// used it once more, a little later. False: no thread could be started.
-template <class Action>
-bool in_passing(Action action) {
-    // Signals belong to the program's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_done = true;
-    try {
-        std::thread(action).join();
-    } catch (const std::system_error&) {
-        is_done = false;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return is_done;
-}
 
 // The number of entries that may wait.
 std::uint64_t cancellable(const List& list) {
@@ -115,7 +94,9 @@ void Ring::close() {
 Status Ring::open(unsigned depth) {
     io_uring_params params{};
     int error = 0;
-    if (!in_passing([&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }))
+    // (Closing a ring interrupts the threads that made or used it once more, a little later.)
+    if (!run_in_temporary_thread(
+            [&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }))
         return failure(WEFT_REFUSED_MEMORY, "no thread to set io_uring up in");
     if (error != 0)
         return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));
@@ -260,7 +241,8 @@ bool Ring::is_empty() {
 
 std::string why_not() {
     std::string why;
-    if (!in_passing([&] { why = try_chains(); })) return "no thread to try io_uring in";
+    if (!run_in_temporary_thread([&] { why = try_chains(); }))
+        return "no thread to try io_uring in";
     return why;
 }
 

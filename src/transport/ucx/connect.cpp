@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "base/fd.h"
 #include "transport/common/connect_setting.h"
 
@@ -161,6 +162,23 @@ bool may_have_fabric() {
 using ucx::Card;
 using ucx::Device;
 
+namespace {
+
+// Fails where UCX would abort the process: for connections with some peers. (With how many, the program decides.)
+Status check_descriptors(std::size_t watched) {
+    constexpr std::size_t descriptors_to_connect = 3;
+    const std::size_t needed =
+        UcxTransport::own_descriptors + descriptors_of_engine + watched + descriptors_to_connect;
+    const std::size_t left = descriptors_left();
+    if (left >= needed) return ok;
+    return failure(WEFT_REFUSED_MEMORY,
+                   "connections over UCX need %zu descriptors or more; %zu are free (ulimit -n is "
+                   "%zu)",
+                   needed, left, descriptors_max());
+}
+
+}  // namespace
+
 Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings, bool only_fabric) {
     std::unique_ptr<UcxNode> node(new UcxNode);
     node->settings_ = settings;
@@ -222,6 +240,7 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
     parts.others.resize(cards.size());
     std::vector<std::string> nodes(cards.size());
     std::vector<std::optional<Card>> parsed(cards.size());
+    std::size_t watched = 0;
     bool all_are_here = true;  // all ranks of a job say the same
     for (std::size_t r = 0; r < cards.size(); ++r) {
         const std::optional<Card>& card = parsed[r] = Card::parse(cards[r]);
@@ -237,6 +256,7 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
                                    card->version.c_str(), rank, own.version.c_str());
         all_are_here &= ucx::needs_no_keepalive(own, *card);
         if (!ucx::sees_process(own, *card)) continue;
+        ++watched;
         parts.others[r].process = card->process;
         parts.others[r].shares_memory = card->has_memory && own.has_memory;
     }
@@ -250,6 +270,7 @@ Result<std::unique_ptr<UcxTransport>> UcxNode::connect(Rank rank,
     parts.workers = std::move(all_are_here ? workers_here_ : workers_);
     workers_.clear();
     workers_here_.clear();
+    WEFT_RETURN_IF_NOT_OK(check_descriptors(watched));
     Result<std::unique_ptr<UcxTransport>> transport = UcxTransport::create(std::move(parts));
     if (transport.is_ok() && settings_.connects_ahead)
         WEFT_RETURN_IF_NOT_OK((*transport)->open_all(now_ns() + connect_ahead_ns));

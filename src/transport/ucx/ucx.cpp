@@ -248,7 +248,7 @@ void UcxTransport::free_post(Post* post) {
 
 Usage UcxTransport::usage() const {
     Usage usage;
-    usage.descriptors = 3;  // and UCX's own, which it does not tell
+    usage.descriptors = own_descriptors;  // and UCX's, which it does not tell
     usage.bytes = held_bytes() + early_.held_bytes();
     for (const Peer& peer : peers_) {
         usage.descriptors += peer.life ? 1 : 0;

@@ -56,6 +56,8 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
         ucx::Settings settings;
         bool keeps_alive = true;  // false: UCX does not, and all others are processes to be watched
     };
+    // Besides UCX's, and one for each process that it watches.
+    static constexpr std::size_t own_descriptors = 3;
 
     static Result<std::unique_ptr<UcxTransport>> create(Parts parts);
     ~UcxTransport() override;

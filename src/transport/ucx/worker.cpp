@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <memory>
@@ -14,6 +15,10 @@
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "base/descriptors.h"
+#include "base/file_limit_signal.h"
+#include "base/temporary_thread.h"
 
 namespace weft::ucx {
 namespace {
@@ -31,6 +36,31 @@ constexpr std::string_view no_fabric[] = {"self", "tcp",    "posix", "sysv", "cm
 bool is_set(const char* name) {
     const char* value = getenv(name);
     return value != nullptr && *value != '\0';
+}
+
+// UCX 1.13 aborts the process if it lacks some of its descriptors, or a thread.
+Status check_descriptors(std::size_t devices) {
+    const std::size_t needed = 8 + 2 * devices;
+    const std::size_t left = descriptors_left();
+    if (left >= needed) return ok;
+    return failure(WEFT_REFUSED_MEMORY,
+                   "UCX needs %zu descriptors or more; %zu are free (ulimit -n is %zu)", needed,
+                   left, descriptors_max());
+}
+
+Status check_resources() {
+    WEFT_RETURN_IF_NOT_OK(check_descriptors(/*devices=*/1));
+    if (run_in_temporary_thread([] {})) return ok;
+    return failure(WEFT_REFUSED_MEMORY, "UCX needs a thread, and none could be started");
+}
+
+Status refused_for_limit(const Library& library) {
+    rlimit limit{};
+    (void)getrlimit(RLIMIT_FSIZE, &limit);
+    return failure(WEFT_REFUSED_MEMORY,
+                   "UCX %s cannot create its shared memory: no file may be larger than %llu "
+                   "bytes (ulimit -f, RLIMIT_FSIZE)",
+                   library.version().c_str(), static_cast<unsigned long long>(limit.rlim_cur));
 }
 
 Status refused(const Library& library, const char* what, ucs_status_t status) {
@@ -199,6 +229,7 @@ std::vector<std::string> links_among(const std::vector<Device>& devices,
 Result<Workers> Worker::open(const Options& options) {
     const Result<const Library*> found = ucx::library();
     if (!found.is_ok()) return found.status();
+    WEFT_RETURN_IF_NOT_OK(check_resources());
     const Result<std::vector<Device>> devices = list_devices();
     if (!devices.is_ok()) return devices.status();
     WEFT_RETURN_IF_NOT_OK(check_interfaces(*devices, options));
@@ -234,10 +265,12 @@ Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
                                                  const std::vector<Device>& devices,
                                                  const Options& options,
                                                  const std::string& net_devices) {
+    WEFT_RETURN_IF_NOT_OK(check_descriptors(devices.size()));
     const Result<ucp_context_h> context =
         make_context(library, modifications_for(devices, options, net_devices));
     if (!context.is_ok()) return context.status();
 
+    const FileLimitSignalHeld held;
     std::unique_ptr<Worker> made(new Worker);
     made->library_ = &library;
     made->net_devices_ = net_devices;
@@ -251,6 +284,7 @@ Result<std::unique_ptr<Worker>> Worker::open_one(const Library& library,
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SERIALIZED;
     ucs_status_t status = library.ucp_worker_create(made->context_, &params, &made->worker_);
+    if (status != UCS_OK && held.has_come()) return refused_for_limit(library);
     if (status != UCS_OK) return refused(library, "make a worker", status);
     status = library.ucp_worker_get_efd(made->worker_, &made->descriptor_);
     if (status != UCS_OK) return refused(library, "wake a sleeper", status);
