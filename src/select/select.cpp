@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
 #include "base/hash.h"
+#include "base/text_file.h"
 
 namespace weft {
 namespace {
@@ -36,14 +33,10 @@ std::string digest_of(const char* what, const std::string& content) {
     return digest.data();
 }
 
-// A file's content; none: it cannot be read.
-std::optional<std::string> content_of(const char* path) {
-    errno = 0;
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return std::nullopt;
-    std::string content(std::istreambuf_iterator<char>(file), {});
-    if (file.bad() || errno != 0) return std::nullopt;  // a directory
-    return content;
+// The last sentence is the reason.
+Status not_readable(const Status& status, const std::string& source, const char* expected) {
+    const std::string reason = last_detail();
+    return failure(status.code, "%s: %s; %s", source.c_str(), reason.c_str(), expected);
 }
 
 }  // namespace
@@ -74,12 +67,10 @@ Status Selector::force(Collective collective, const std::string& text, const std
 }
 
 Status Selector::read_table(const char* path) {
-    const std::optional<std::string> text = content_of(path);
     const std::string source = std::string("WEFT_TUNING=") + path;
-    if (!text) {
-        return failure(WEFT_REFUSED_SETTING, "%s: %s; expected a file as `weft tune` writes it",
-                       source.c_str(), std::strerror(errno));
-    }
+    Result<std::string> text = read_text_file(path);
+    if (!text.is_ok())
+        return not_readable(text.status(), source, "expected a file as `weft tune` writes it");
     auto table = std::make_shared<AlgorithmTable>();
     WEFT_RETURN_IF_NOT_OK(table->add(*text, source));
     table_ = std::move(table);
@@ -99,17 +90,11 @@ Status Selector::read_selection() {
     constexpr const char* expected = "expected a file as `weft bench loggp --json` writes it";
     if (!path || !*path)
         return failure(WEFT_REFUSED_SETTING, "WEFT_SELECT=%s without WEFT_MODEL; %s", by, expected);
-    const std::optional<std::string> text = content_of(path);
-    if (!text) {
-        return failure(WEFT_REFUSED_SETTING, "WEFT_MODEL=%s: %s; %s", path, std::strerror(errno),
-                       expected);
-    }
+    const std::string source = std::string("WEFT_MODEL=") + path;
+    Result<std::string> text = read_text_file(path);
+    if (!text.is_ok()) return not_readable(text.status(), source, expected);
     Result<model::MeasuredParameters> parameters = model::read_measured(*text);
-    if (!parameters.is_ok()) {
-        const std::string detail = last_detail();
-        return failure(WEFT_REFUSED_SETTING, "WEFT_MODEL=%s: %s; %s", path, detail.c_str(),
-                       expected);
-    }
+    if (!parameters.is_ok()) return not_readable(parameters.status(), source, expected);
     const ModelGoal goal = how == "model" ? ModelGoal::time : ModelGoal::cpu_time;
     model_ = std::make_shared<ModelSelection>(ModelSelection{goal, std::move(*parameters)});
     model_digest_ = digest_of("parameters", *text);

@@ -12,6 +12,7 @@ using algorithm::Agreed;
 using algorithm::Family;
 
 constexpr std::string_view spaces = " \t\r";
+constexpr std::size_t quoted_max = 80;  // of a line, so that the sentence has room for the rest
 
 // Removes the next word from `text`; empty: there is none.
 std::string_view take_word(std::string_view& text) {
@@ -88,8 +89,8 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
                        "%s: \"%.*s\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] "
                        "[bytes=RANGE] [combines] [reproducible] [engine=ENGINE] ALGORITHM, a range "
                        "such as 4, 4-8 or 64K-, an engine one of %s",
-                       where.c_str(), static_cast<int>(all.size()), all.data(),
-                       engine_names().c_str());
+                       where.c_str(), static_cast<int>(std::min(all.size(), quoted_max)),
+                       all.data(), engine_names().c_str());
     }
     Result<Choice> choice = parse_choice(*family, std::string(word), where);
     if (!choice.is_ok()) return choice.status();

@@ -145,7 +145,10 @@ TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
     const std::string said = "weft: the MPI is left alone: rank [01]: ";
     const std::string unlike = said + "WEFT_DISABLE, [^\n]* of rank 1 differ from rank 0's\n";
     std::vector<std::pair<std::string, std::string>> all = {
+        {"WEFT_TUNING=/", said + "[^\n]*rank 1: WEFT_TUNING=/: Is a directory; [^\n]*\n"},
         {"WEFT_DISABLE=ibcast", unlike},
+        {"WEFT_SELECT=model WEFT_MODEL=/dev/zero",
+         said + "[^\n]*rank 1: WEFT_MODEL=/dev/zero: it is no regular file; [^\n]*\n"},
         {"WEFT_STATS=some", said + "[^\n]*rank 1: WEFT_STATS = 'some'; [^\n]*\n"},
         {"WEFT_BLOCKING=1", unlike},
         {"WEFT_MIN_BYTES=64", unlike},

@@ -1,6 +1,7 @@
 // Which algorithm is chosen, and what settings are refused.
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -363,13 +364,60 @@ TEST_F(Select, ReadsATable) {
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path + ", line 1: \"chian\" is not known; expected one of: " +
                   algorithm::family_of(Collective::bcast).known_names());
-    std::ofstream(path, std::ios::trunc).close();
-    EXPECT_EQ(choice(read(), Collective::bcast, 2, 8), "binomial") << "an empty file";
+    std::ofstream(path) << "# no lines\n";
+    EXPECT_EQ(choice(read(), Collective::bcast, 2, 8), "binomial");
     std::filesystem::remove(path);
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path +
                   ": No such file or directory; expected a file as `weft tune` "
                   "writes it");
+}
+
+TEST_F(Select, FilesThatCannotBeReadAreRefused) {
+    const std::string folder = testing::TempDir() + "weft_select_files_" + std::to_string(getpid());
+    std::filesystem::create_directory(folder);
+    const auto path = [&](const char* name) { return folder + "/" + name; };
+    std::ofstream(path("empty")).close();
+    ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+    std::ofstream(path("large")).close();
+    std::filesystem::resize_file(path("large"), 1 << 30);
+    std::ofstream(path("junk")) << std::string(
+        "\x7f"
+        "ELF\0\1\2\3\n\xff\n",
+        11);
+    std::ofstream(path("zeros")) << std::string(100, '\0');
+    std::filesystem::create_symlink("circle", path("circle"));
+    std::ofstream(path("secret")) << "bcast chain\n";
+    std::filesystem::permissions(path("secret"), std::filesystem::perms::none);
+    std::vector<std::pair<std::string, std::string>> files = {
+        {folder, "Is a directory"},
+        {path("none"), "No such file or directory"},
+        {path("junk") + "/in", "Not a directory"},
+        {path("empty"), "it is empty"},
+        {path("fifo"), "it is no regular file"},
+        {"/dev/zero", "it is no regular file"},
+        {path("large"), "it has more than 16 MiB"},
+        {path("junk"), "it is no text"},
+        {path("zeros"), "it is no text"},
+        {path("circle"), "Too many levels of symbolic links"}};
+    if (geteuid() != 0) files.emplace_back(path("secret"), "Permission denied");
+    setenv("WEFT_SELECT", "model", 1);
+    for (const auto& [file, reason] : files) {
+        EXPECT_EQ(refusal("WEFT_MODEL", file.c_str()),
+                  "WEFT_MODEL=" + file + ": " + reason +
+                      "; expected a file as `weft bench loggp --json` writes it");
+    }
+    unsetenv("WEFT_SELECT");
+    for (const auto& [file, reason] : files) {
+        EXPECT_EQ(
+            refusal("WEFT_TUNING", file.c_str()),
+            "WEFT_TUNING=" + file + ": " + reason + "; expected a file as `weft tune` writes it");
+    }
+    // The sentence has room for what was expected.
+    std::ofstream(path("long")) << std::string(5000, 'x') << "\n";
+    EXPECT_NE(refusal("WEFT_TUNING", path("long").c_str()).find("xxx\"; expected COLLECTIVE"),
+              std::string::npos);
+    std::filesystem::remove_all(folder);
 }
 
 // Parameters of a network with L 10 us, o 1 us and the given G.
@@ -451,10 +499,13 @@ TEST_F(Select, ByModelIsRefusedWithoutParameters) {
     EXPECT_EQ(refusal("WEFT_MODEL", "/none"),
               "WEFT_MODEL=/none: No such file or directory; expected a file as `weft bench loggp "
               "--json` writes it");
-    EXPECT_EQ(
-        refusal("WEFT_MODEL", "/dev/null"),
-        "WEFT_MODEL=/dev/null: no parameters of messages in it; expected a file as `weft bench "
-        "loggp --json` writes it");
+    const std::string path = testing::TempDir() + "weft_select_none_" + std::to_string(getpid());
+    std::ofstream(path) << "{}\n";
+    EXPECT_EQ(refusal("WEFT_MODEL", path.c_str()),
+              "WEFT_MODEL=" + path +
+                  ": no parameters of messages in it; expected a file as `weft bench loggp --json` "
+                  "writes it");
+    std::filesystem::remove(path);
     setenv("WEFT_SELECT", "table", 1);
     EXPECT_EQ(read().model(), "");
 }
