@@ -32,6 +32,26 @@ TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
 TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
     if (engine() == "manual") GTEST_SKIP() << "there is no thread that could";
     expect("quiet_program");
+
+// A connection of tcp counts messages in 16 bits, with task lists, too. (ucx and mpi: unit tests,
+// which begin to count near the end.)
+TEST_P(Jobs, GoOnAfterTheLargestNumberOfAMessage) {
+    const bool is_usual = std::string(where().name) == "tcp" && engine() == "thread";
+    if (!is_usual && !runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    expect("many_program 66000");
+}
+
+// Shared memory counts waits in 23 bits, and places in a ring in 24 bits of records.
+TEST(JobsOfManyOperations, GoOnOverSharedMemory) {
+    if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    const Finished job =
+        run("WEFT_TRANSPORT=shm " WEFT_BUILD_DIR "/weft run --timeout 220 -n 2 " WEFT_BUILD_DIR
+            "/tests/conformance/many_program " +
+                std::to_string((1 << 24) + 10),
+            4 * hang_ns);
+    EXPECT_EQ(job.status, 0) << job.out << job.err;
+}
+
 }
 
 #if WEFT_HAS_TCP

@@ -43,6 +43,39 @@ TEST(MpiTransport, PutsABoundedAmountAside) {
     EXPECT_LE(receiver->usage().bytes - before, 4 * MiB);
 }
 
+TEST(MpiTransport, CountsFramesBeyondTheirLargestNumber) {
+    for (const std::uint64_t seed : {1, 2}) {
+        FakeMpi mpi(2, seed);
+        const mpi::Settings settings{.first_sequence = ~std::uint32_t{0} - 20};
+        const auto one = std::move(*mpi.end(0, settings));
+        const auto other = std::move(*mpi.end(1, settings));
+        // Eager, and with RTS, CTS and parts, in both directions.
+        for (std::size_t round = 0; round < 40; ++round) {
+            const std::size_t bytes = round % 4 == 3 ? 100'000 : 8;
+            const std::vector<std::byte> sent(bytes, static_cast<std::byte>(round));
+            std::vector<std::byte> got[2] = {std::vector<std::byte>(bytes),
+                                             std::vector<std::byte>(bytes)};
+            std::size_t ended = 0;
+            for (const Rank rank : {0, 1}) {
+                MpiTransport& end = rank == 0 ? *one : *other;
+                const Lane lane{1 - rank, {1, 0}};
+                ended += end.post_recv(lane, got[rank], {&mpi, 0}) == Posted::done;
+                ended += end.post_send(lane, sent, {&mpi, 1}) == Posted::done;
+            }
+            std::array<Completion, 64> done;
+            for (int i = 0; i < 100'000 && ended < 4; ++i) {
+                for (MpiTransport* end : {one.get(), other.get()}) {
+                    const std::size_t count = end->poll(done);
+                    for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(done[k].code, WEFT_OK);
+                    ended += count;
+                }
+            }
+            ASSERT_EQ(ended, 4u) << "round " << round;
+            EXPECT_TRUE(got[0] == sent && got[1] == sent) << "round " << round;
+        }
+    }
+}
+
 // So that it can be passed on while the next one moves.
 TEST(MpiTransport, MovesOneLargeMessageAfterTheOther) {
     for (const std::uint64_t seed : {1, 2}) {

@@ -82,6 +82,30 @@ TEST(UcxMessages, OfOneDirectionDoNotWaitForTheEndOfThoseOfTheOther) {
     EXPECT_TRUE(short_got == short_sent);
 }
 
+TEST(UcxFrames, AreCountedBeyondTheirLargestNumber) {
+    if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
+    UcxRanks ranks(2, "tcp", {.first_sequence = ~std::uint32_t{0} - 20});
+    const StreamId stream{context, 0};
+    for (Rank rank : {0, 1}) ranks.at(rank).admit(context);
+    // Eager, and large ones, in both directions.
+    for (std::size_t round = 0; round < 40; ++round) {
+        const std::vector<std::byte> sent(round % 4 == 3 ? 100'000 : 8,
+                                          static_cast<std::byte>(round));
+        std::vector<std::byte> got[2] = {std::vector<std::byte>(sent.size()),
+                                         std::vector<std::byte>(sent.size())};
+        std::size_t ended = 0;
+        for (const Rank rank : {0, 1}) {
+            const Lane lane{1 - rank, stream};
+            ended += ranks.at(rank).post_recv(lane, got[rank], {&anything, 0}) == Posted::done;
+            ended += ranks.at(rank).post_send(lane, sent, {&anything, 1}) == Posted::done;
+        }
+        for (int i = 0; i < 1'000'000 && ended < 4; ++i)
+            ended += completions(ranks.at(0)) + completions(ranks.at(1));
+        ASSERT_EQ(ended, 4u) << "round " << round;
+        EXPECT_TRUE(got[0] == sent && got[1] == sent) << "round " << round;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Bytes, UcxSends, testing::Values(8, 4096));
 
 }  // namespace

@@ -18,6 +18,7 @@ MessageTransport<Self, Peer>::MessageTransport(Rank rank, std::size_t ranks, con
       slots_(sizeof(Frame) + limits.payload_max, spares_of_peer * ranks) {
     for (std::size_t r = 0; r < ranks; ++r) {
         peers_[r].rank = static_cast<Rank>(r);
+        peers_[r].next_sent = peers_[r].next_taken = limits.first_sequence;
         peers_[r].credit = Credit(Credit::max_among(ranks));
         peers_[r].waiting.reserve(queued_min);
     }

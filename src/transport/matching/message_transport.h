@@ -56,6 +56,7 @@ class MessageTransport : public Transport {
         std::size_t eager_threshold;
         std::size_t payload_max;        // of a slot
         std::uint32_t large_slots_max;  // of each peer, at a time
+        std::uint32_t first_sequence;   // of the frames between two ranks
     };
 
     MessageTransport(Rank rank, std::size_t ranks, const Limits& limits);

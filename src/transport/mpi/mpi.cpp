@@ -36,7 +36,8 @@ MpiTransport::MpiTransport(const weft_oob& oob, const mpi::Settings& settings)
     : MessageTransport(oob.rank, static_cast<std::size_t>(oob.ranks),
                        {.eager_threshold = std::min(settings.eager_threshold, mpi::payload_max + 1),
                         .payload_max = mpi::payload_max,
-                        .large_slots_max = large_slots_max(static_cast<std::size_t>(oob.ranks))}),
+                        .large_slots_max = large_slots_max(static_cast<std::size_t>(oob.ranks)),
+                        .first_sequence = settings.first_sequence}),
       mpi_(oob.mpi) {}
 
 Status MpiTransport::open(void* context) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/status.h"
 
@@ -10,6 +11,7 @@ namespace weft::mpi {
 struct Settings {
     // WEFT_RENDEZVOUS, in bytes; at most one more than a frame carries
     std::size_t eager_threshold = 16 * 1024;
+    std::uint32_t first_sequence = 0;  // for tests: where frames are counted from, on all ranks
 
     static Result<Settings> from_environment();
 };

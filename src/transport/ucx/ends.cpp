@@ -72,9 +72,9 @@ Status UcxTransport::open_all(std::int64_t deadline_ns) {
         }
     }
     // (Who was reached may have ended since.)
-    const auto is_missing = [](const Peer& peer) {
-        return !peer.addresses.empty() &&
-               (peer.next_taken < peer.links || (!peer.lost && peer.slots > 0));
+    const auto is_missing = [this](const Peer& peer) {
+        return !peer.addresses.empty() && (peer.next_taken - limits_.first_sequence < peer.links ||
+                                           (!peer.lost && peer.slots > 0));
     };
     const auto is_lost = [&](const Peer& peer) { return is_missing(peer) && peer.lost; };
     (void)wait_until(

@@ -20,6 +20,7 @@ struct Settings {
     bool connects_ahead = false;  // WEFT_CONNECT: "ahead" while joining the job; "need"
     // At its end a rank waits so long until its peers have taken what was sent to them. They may compute.
     std::int64_t goodbye_ns = 1'000'000'000;
+    std::uint32_t first_sequence = 0;  // for tests: where frames are counted from, on all ranks
     // For tests whose ranks share a thread: called while the transport waits for a peer.
     std::function<void()> while_waiting{};
 
