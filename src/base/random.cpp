@@ -1,23 +1,45 @@
 #include "base/random.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/random.h>
+#include <unistd.h>
 
-#include <cstring>
+#include "base/error_text.h"
+#include "base/fd.h"
 
 namespace weft {
+namespace {
 
-Status random_bytes(MutBytes out) {
+// Fills `out` by `get(into, bytes)`; false: errno says why it cannot.
+template <class Get>
+bool fill(MutBytes out, Get get) {
     while (!out.empty()) {
-        ssize_t got = ::getrandom(out.data(), out.size(), 0);
-        if (got >= 0) {
+        const ssize_t got = get(out.data(), out.size());
+        if (got > 0) {
             out = out.subspan(static_cast<std::size_t>(got));
-        } else if (errno != EINTR) {
-            return failure(WEFT_REFUSED_UNSUPPORTED, "no random numbers from the kernel: %s",
-                           std::strerror(errno));
+        } else if (got == 0 || errno != EINTR) {
+            if (got == 0) errno = EIO;
+            return false;
         }
     }
-    return ok;
+    return true;
+}
+
+}  // namespace
+
+Status random_bytes(MutBytes out) {
+    if (fill(out, [](void* into, std::size_t bytes) { return ::getrandom(into, bytes, 0); }))
+        return ok;
+    // A sandbox, or an old kernel, may lack the call.
+    const std::string without = error_text(errno);
+    const Fd device(::open("/dev/urandom", O_RDONLY | O_CLOEXEC));
+    if (device &&
+        fill(out, [&](void* into, std::size_t bytes) { return ::read(device.get(), into, bytes); }))
+        return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED,
+                   "no random numbers from the kernel: getrandom: %s; /dev/urandom: %s",
+                   without.c_str(), error_text(errno).c_str());
 }
 
 }  // namespace weft

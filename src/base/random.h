@@ -6,8 +6,8 @@
 
 namespace weft {
 
-// Fills all of `out`. Thread safe. Refused only if the kernel has no random numbers, or a sandbox
-// forbids the call.
+// Fills all of `out`, by getrandom() or else from /dev/urandom. Thread safe. Refused if neither can
+// be used.
 Status random_bytes(MutBytes out);
 
 }  // namespace weft

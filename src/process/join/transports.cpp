@@ -1,6 +1,7 @@
 #include "process/join/transports.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -60,8 +61,15 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
     }
     if (transports.wanted_ != TransportKind::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
-        if (!shm.is_ok()) return shm.status();
-        transports.shm_ = std::move(*shm);
+        if (shm.is_ok()) {
+            transports.shm_ = std::move(*shm);
+        } else if (transports.wanted_ == TransportKind::any &&
+                   shm.status().code == WEFT_REFUSED_UNSUPPORTED) {
+            std::fprintf(stderr, "weft: shm is not available, using tcp within the node: %s\n",
+                         last_detail());
+        } else {
+            return shm.status();
+        }
     }
     if (transports.wanted_ == TransportKind::shm) {
         transports.no_tcp_ = "WEFT_TRANSPORT is shm";
@@ -184,12 +192,14 @@ Status Transports::connect_tcp(const std::vector<RankCard>& cards,
     for (Rank rank = 0; rank < parts.ranks; ++rank) {
         auto r = static_cast<std::size_t>(rank);
         if (rank == parts.rank || parts.routes[r] != nullptr) continue;
+        const bool both_have_shm = shm_ != nullptr && !cards[r].shm.empty();
+        const char* const where = both_have_shm ? "is on another node" : "cannot be reached by shm";
         if (!no_tcp_.empty())
-            return failure_of_rank(no_tcp_code_, rank, "rank %d is on another node: %s", rank,
+            return failure_of_rank(no_tcp_code_, rank, "rank %d %s: %s", rank, where,
                                    no_tcp_.c_str());
         if (cards[r].tcp.empty())
-            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank,
-                                   "rank %d is on another node and has no tcp", rank);
+            return failure_of_rank(WEFT_REFUSED_UNSUPPORTED, rank, "rank %d %s and has no tcp",
+                                   rank, where);
         needed[r] = true;
     }
     if (std::ranges::find(needed, true) == needed.end()) return ok;

@@ -1,13 +1,14 @@
 // Making and reading cards: "weft-shm-2/<node>/<pid>/<socket>/<key>".
 #include "transport/shm/card.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <charconv>
+#include <span>
 #include <vector>
 
 #include "base/node.h"
+#include "base/random.h"
 
 namespace weft::shm {
 namespace {
@@ -39,20 +40,14 @@ std::optional<Key> parse_hex(const std::string& text) {
     return key;
 }
 
-std::optional<Key> random_key() {
-    Key key;
-    if (getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
-        return std::nullopt;
-    return key;
-}
-
 }  // namespace
 
-std::optional<Card> Card::make() {
-    const std::optional<Key> name = random_key();
-    const std::optional<Key> key = random_key();
-    if (!name || !key) return std::nullopt;
-    return Card{this_node(), getpid(), "weft-" + hex(*name), *key};
+Result<Card> Card::make() {
+    Key name;
+    Key key;
+    WEFT_RETURN_IF_NOT_OK(random_bytes(std::as_writable_bytes(std::span(name))));
+    WEFT_RETURN_IF_NOT_OK(random_bytes(std::as_writable_bytes(std::span(key))));
+    return Card{this_node(), getpid(), "weft-" + hex(name), key};
 }
 
 std::optional<Card> Card::parse(const std::string& text) {

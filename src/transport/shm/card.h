@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/status.h"
+
 namespace weft::shm {
 
 using Key = std::array<unsigned char, 16>;
@@ -17,8 +19,8 @@ struct Card {
     std::string socket;  // the name of an abstract Unix socket
     Key key{};           // known only to the job: other users can see socket names
 
-    // A card for this process with a new name and key; nothing: there are no random numbers.
-    static std::optional<Card> make();
+    // A card for this process with a new name and key. Refused if there are no random numbers.
+    static Result<Card> make();
     static std::optional<Card> parse(const std::string& text);
     std::string text() const;
 };

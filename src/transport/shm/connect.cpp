@@ -475,8 +475,9 @@ Result<std::unique_ptr<ShmNode>> ShmNode::prepare() {
     // Bad settings are refused before the others hear of this rank.
     WEFT_RETURN_IF_NOT_OK(shm::Settings::from_environment(1).status());
     std::unique_ptr<ShmNode> node(new ShmNode);
-    const std::optional<Card> card = Card::make();
-    if (!card) return failure(WEFT_REFUSED_UNSUPPORTED, "no random numbers: %s", strerror(errno));
+    WEFT_RETURN_IF_NOT_OK(Segment::check_support());
+    Result<Card> card = Card::make();
+    if (!card.is_ok()) return card.status();
     sockaddr_un address;
     const socklen_t size = abstract_address(card->socket, address);
     node->listener_ = seqpacket_socket();

@@ -21,7 +21,8 @@ namespace weft {
 
 class ShmNode {
   public:
-    // Opens the socket. Returns at once.
+    // Opens the socket. Returns at once. WEFT_REFUSED_UNSUPPORTED: this process, perhaps in a
+    // sandbox, may not use shared memory.
     static Result<std::unique_ptr<ShmNode>> prepare();
 
     // What the other ranks must pass to connect(); a word without spaces.

@@ -53,7 +53,7 @@ bool resize(int fd, std::size_t bytes) {
     return ftruncate(fd, static_cast<off_t>(bytes)) == 0;
 }
 
-Status cannot_create(std::size_t bytes) {
+Status cannot_create(const char* call, std::size_t bytes) {
     const int error = errno;
     rlimit limit{};
     if (error == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
@@ -61,11 +61,20 @@ Status cannot_create(std::size_t bytes) {
                        "cannot create %zu bytes of shared memory: no file may be larger than %llu "
                        "bytes (ulimit -f, RLIMIT_FSIZE)",
                        bytes, static_cast<unsigned long long>(limit.rlim_cur));
-    return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s", bytes,
-                   error_text(error).c_str());
+    return failure(WEFT_REFUSED_MEMORY, "cannot create %zu bytes of shared memory: %s: %s", bytes,
+                   call, error_text(error).c_str());
 }
 
+Fd new_file() { return Fd(memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING)); }
+
 }  // namespace
+
+Status Segment::check_support() {
+    // (What there is too little of is refused by create().)
+    if (new_file() || (errno != ENOSYS && errno != EPERM && errno != EACCES)) return ok;
+    return failure(WEFT_REFUSED_UNSUPPORTED, "cannot create shared memory: memfd_create: %s",
+                   error_text(errno).c_str());
+}
 
 Segment::Segment(Fd fd, std::byte* memory, SegmentShape shape)
     : fd_(std::move(fd)), memory_(memory), shape_(shape) {}
@@ -74,9 +83,11 @@ Segment::~Segment() { munmap(memory_, segment_bytes(shape_)); }
 
 Result<std::shared_ptr<Segment>> Segment::create(SegmentShape shape) {
     const std::size_t bytes = segment_bytes(shape);
-    Fd fd(memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    if (!fd || !resize(fd.get(), bytes) || fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
-        return cannot_create(bytes);
+    Fd fd = new_file();
+    if (!fd) return cannot_create("memfd_create", bytes);
+    if (!resize(fd.get(), bytes)) return cannot_create("ftruncate", bytes);
+    if (fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
+        return cannot_create("fcntl(F_ADD_SEALS)", bytes);
     Result<std::byte*> memory = map(fd.get(), bytes);
     if (!memory.is_ok()) return memory.status();
 

@@ -45,6 +45,9 @@ inline void full_fence() { __sync_synchronize(); }
 
 class Segment {
   public:
+    // Refuses with WEFT_REFUSED_UNSUPPORTED where create() can never succeed: an old kernel, or a
+    // sandbox.
+    static Status check_support();
     static Result<std::shared_ptr<Segment>> create(SegmentShape shape);
     // Checks and maps a segment that another process created.
     static Result<std::shared_ptr<Segment>> open(int fd, std::size_t rings);

@@ -1,0 +1,67 @@
+// Ranks in a sandbox that forbids a system call: Weft does without it where it can, and otherwise
+// names it.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/process.h"
+#include "support/surroundings.h"
+
+namespace weft::test {
+namespace {
+
+const std::string build = WEFT_BUILD_DIR;
+const std::string sandbox = build + "/tests/fault/sandbox_program ";
+const std::string program = build + "/tests/conformance/many_program 100";
+const std::string launch = build + "/weft run --timeout 60 -n 2 ";
+
+class Sandbox : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (run(sandbox + "getrandom EPERM true").status == 77)
+            GTEST_SKIP() << "there is no seccomp";
+    }
+};
+
+#if WEFT_HAS_TCP
+constexpr const char* sentence =
+    "weft: shm is not available, using tcp within the node: cannot create shared memory: "
+    "memfd_create: ";
+
+TEST_F(Sandbox, WithoutSharedMemoryRanksUseTcp) {
+    for (const std::string error : {"EPERM", "ENOSYS"}) {
+        const std::string forbidden = sandbox + "memfd_create " + error + " ";
+        const Finished all = run(forbidden + launch + program);
+        EXPECT_EQ(all.status, 0) << all.err;
+        EXPECT_TRUE(contains(all.err, sentence)) << all.err;
+        // The other rank has it.
+        const Finished one = run(launch + "sh -c 'if [ $WEFT_RANK = 1 ]; then exec " + forbidden +
+                                 program + "; else exec " + program + "; fi'");
+        EXPECT_EQ(one.status, 0) << one.err;
+        EXPECT_TRUE(contains(one.err, sentence)) << one.err;
+    }
+}
+
+TEST_F(Sandbox, NamesTheCallWhereSharedMemoryIsAskedFor) {
+    const Finished refused = run("WEFT_TRANSPORT=shm " + sandbox + "memfd_create EPERM " + launch +
+                                 build + "/tests/conformance/descriptors_program");
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err,
+                         "cannot create shared memory: memfd_create: Operation not "
+                         "permitted"))
+        << refused.err;
+}
+#endif
+
+TEST_F(Sandbox, WithoutGetrandomThereIsADevice) {
+    for (const std::string transport : {"shm", "tcp"}) {
+        if (transport == "tcp" && !WEFT_HAS_TCP) continue;
+        for (const std::string error : {"EPERM", "ENOSYS"}) {
+            expect_success("WEFT_TRANSPORT=" + transport + " " + sandbox + "getrandom " + error +
+                           " " + launch + program);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace weft::test
