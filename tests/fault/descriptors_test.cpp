@@ -43,6 +43,24 @@ TEST_P(OutOfDescriptors, BeforeRanksAreConnectedEndsEveryCallSoon) {
     expect_an_end("first", "thread");
 }
 
+// (Each of them sees the others give up at another moment.)
+TEST(StartWithFewDescriptors, IsRefusedWithTheReason) {
+    for (int most = 12; most <= 16; ++most) {
+        for (const int ranks : {2, 3}) {
+            const Finished job =
+                run("ulimit -n " + std::to_string(most) +
+                    "; WEFT_TRANSPORT=shm ASAN_OPTIONS=detect_leaks=0 " WEFT_BUILD_DIR
+                    "/weft run --timeout 60 -n " +
+                    std::to_string(ranks) +
+                    " " WEFT_BUILD_DIR "/tests/conformance/descriptors_program");
+            SCOPED_TRACE(job.err);
+            EXPECT_NE(job.status, 0);
+            EXPECT_TRUE(contains(job.err, "Too many open files"));
+            EXPECT_EQ(job.err.find("Connection refused"), std::string::npos);
+        }
+    }
+}
+
 TEST_P(OutOfDescriptors, ForANewCommunicatorEndsItAndNoOther) { expect_an_end("later", "kernel"); }
 
 }  // namespace

@@ -280,6 +280,8 @@ class Swap {
                            error_text(errno).c_str());
         while (!connect_to(peer, meeting.socket.get())) {
             // EAGAIN: many ranks connect at once; the listener accepts them later.
+            // It listens until it gives up or ends.
+            if (errno == ECONNREFUSED) return closed(peer);
             if (errno != EAGAIN && errno != EINTR)
                 return failure_of_rank(WEFT_BROKEN_RANK, peer, "rank %d cannot be reached: %s",
                                        peer, strerror(errno));
@@ -317,6 +319,11 @@ class Swap {
             if (is_awaited(caller.rank) && ::poll(&life, 1, 0) > 0) return ended(caller.rank);
         }
         return ok;
+    }
+
+    static Status closed(Rank peer) {
+        return failure_of_rank(WEFT_BROKEN_RANK, peer,
+                               "rank %d gave up or ended before shared memory was set up", peer);
     }
 
     static Status ended(Rank peer) {
