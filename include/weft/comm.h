@@ -51,7 +51,8 @@ WEFT_API weft_status weft_init(void);
  *
  * Calling   one thread, while no other is inside Weft.
  * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
- *           WEFT_REFUSED_OUTSTANDING: operations are pending (the detail lists them); nothing changed.
+ *           WEFT_REFUSED_OUTSTANDING: some requests were never completed, though their operations may
+ *           have ended (the detail lists them; those that failed do not count); nothing changed.
  *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took the last messages of completed
  *           operations (the detail names the ranks); nothing changed. Call again. If you end the
  *           process instead, those ranks will report it as dead.

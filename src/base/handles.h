@@ -50,6 +50,14 @@ class HandleTable {
         return places_[place].object;
     }
 
+    // Calls f(object) for each.
+    template <class F>
+    void for_each(F f) const {
+        for (const Slot& slot : places_) {
+            if (slot.object) f(*slot.object);
+        }
+    }
+
     void renew(std::uint32_t place) {
         if (++places_[place].generation == 0) places_[place].generation = 1;
     }

@@ -188,17 +188,32 @@ Status Process::check_engine(EngineKind kind) const {
 }
 
 Status Process::refuse_outstanding() {
-    if (executor_.active() == 0) return ok;
+    std::uint32_t pending = 0;
+    std::uint32_t ended = 0;
     std::string list;
-    std::uint32_t listed = 0;
-    for (Run* run = executor_.first_active(); run && listed < 4;
-         run = Executor::next_active(*run)) {
-        if (listed++ > 0) list += ", ";
-        list += description_of(Request::of(*run));
-    }
-    if (executor_.active() > listed) list += ", ...";
-    return failure(WEFT_REFUSED_OUTSTANDING, "%u operations are pending: %s", executor_.active(),
-                   list.c_str());
+    constexpr std::uint32_t listed_max = 4;
+    const auto add = [&](const Request& request) {
+        const std::uint32_t before = pending + ended;
+        if (before < listed_max) list += (before > 0 ? ", " : "") + description_of(request);
+        ++(request.is_done() ? ended : pending);
+    };
+    for (Run* run = executor_.first_active(); run; run = Executor::next_active(*run))
+        add(Request::of(*run));
+    // Whether an operation still runs is a matter of time, whether the program has completed it is
+    // not. After a failure, programs often leave before they have completed everything.
+    requests_.for_each([&](const Request& request) {
+        const bool is_whole = request.active && request.failure().code == WEFT_OK;
+        if (is_whole && request.is_done()) add(request);
+    });
+    if (pending + ended == 0) return ok;
+    if (pending + ended > listed_max) list += ", ...";
+    if (ended == 0)
+        return failure(WEFT_REFUSED_OUTSTANDING, "%u operations are pending: %s", pending,
+                       list.c_str());
+    return failure(WEFT_REFUSED_OUTSTANDING,
+                   "%u operations are pending, %u have ended but were not completed by a test or a "
+                   "wait: %s",
+                   pending, ended, list.c_str());
 }
 
 }  // namespace weft

@@ -95,7 +95,7 @@ class Process {
     void free(CompletionQueue& queue);
     // Refuses the progress thread if only the program's own threads may call a transport.
     Status check_engine(EngineKind kind) const;
-    // Fails if operations are pending, with a sentence that lists them.
+    // Fails if operations are pending, or ended but not completed, with a sentence that lists them.
     Status refuse_outstanding();
 
   private:

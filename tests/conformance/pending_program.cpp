@@ -13,6 +13,15 @@ namespace {
 
 bool detail_has(const char* text) { return std::strstr(weft_last_detail(), text) != nullptr; }
 
+// When the only operation that is pending has ended.
+weft_status finalize_after_its_end() {
+    weft_status status;
+    do {
+        status = weft_finalize();
+    } while (status == WEFT_REFUSED_OUTSTANDING && detail_has("1 operations are pending"));
+    return status;
+}
+
 }  // namespace
 
 int main() {
@@ -65,6 +74,25 @@ int main() {
     EXPECT(detail_has("at requests[1]"));
 
     EXPECT(weft_barrier(world) == WEFT_OK);
+    // Whether an operation has ended is a matter of time: finalize asks whether the program has
+    // completed it.
+    weft_request ended = WEFT_REQUEST_NULL;
+    EXPECT(weft_ibarrier(world, &ended) == WEFT_OK);
+    EXPECT(weft_barrier(world) == WEFT_OK);
+    EXPECT(finalize_after_its_end() == WEFT_REFUSED_OUTSTANDING);
+    EXPECT(
+        detail_has("0 operations are pending, 1 have ended but were not completed by a test or "
+                   "a wait: barrier of 0 bytes on world (weft_finalize)"));
+    EXPECT(weft_wait(&ended) == WEFT_OK);
+    weft_request persistent = WEFT_REQUEST_NULL;
+    EXPECT(weft_barrier_init(world, &persistent) == WEFT_OK);
+    EXPECT(weft_start(&persistent) == WEFT_OK);
+    EXPECT(weft_barrier(world) == WEFT_OK);
+    EXPECT(finalize_after_its_end() == WEFT_REFUSED_OUTSTANDING);
+    EXPECT(
+        detail_has("1 have ended but were not completed by a test or a wait: persistent barrier"));
+    EXPECT(weft_wait(&persistent) == WEFT_OK);
+    // (One that is not started may be left.)
     EXPECT(weft_finalize() == WEFT_OK);
     return 0;
 }
