@@ -13,6 +13,10 @@ Result<Grid> Grid::of(std::span<const int> sizes, const int* periods, Rank ranks
                            "dims[%zu] = %d; expected 1..%d, as there are %d ranks", d, sizes[d],
                            most, ranks);
         }
+        if (periods[d] != 0 && periods[d] != 1) {
+            return failure(WEFT_REFUSED_ARGUMENT, "periods[%zu] = %d; expected 0 or 1", d,
+                           periods[d]);
+        }
         grid.places *= sizes[d];
         grid.dimensions.push_back({sizes[d], periods[d] != 0});
     }

@@ -294,7 +294,11 @@ void refused() {
     expect_refused(&bad, "dims = null");
     bad.dims = too_many;
     expect_refused(&bad, "dims[1] = 2; expected 1..1");
+    const int seven[] = {0, 7};
     bad.dims = too_few;
+    bad.periods = seven;
+    expect_refused(&bad, "periods[1] = 7; expected 0 or 1");
+    bad.periods = periods;
     if (world_size > 1) expect_refused(&bad, "the grid has 1 places; expected");
     bad.has_graph = 1;
     expect_refused(&bad, "expected a grid or a graph");

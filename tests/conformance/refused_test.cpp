@@ -537,6 +537,10 @@ TEST_F(Refused, Topologies) {
                    "dims = null; expected 1 numbers");
     expect_refused(weft_comm_cart(world_, 1, &one, nullptr, &comm), WEFT_REFUSED_ARGUMENT,
                    "periods = null; expected 1 numbers");
+    for (const int period : {7, 2, -1}) {
+        expect_refused(weft_comm_cart(world_, 1, &one, &period, &comm), WEFT_REFUSED_ARGUMENT,
+                       "periods[0] = " + std::to_string(period) + "; expected 0 or 1");
+    }
     expect_refused(weft_comm_cart(world_, 1, &two, &one, &comm), WEFT_REFUSED_ARGUMENT,
                    "dims[0] = 2; expected 1..1, as there are 1 ranks");
     expect_refused(weft_comm_cart(world_, 1, &one, &one, nullptr), WEFT_REFUSED_ARGUMENT,

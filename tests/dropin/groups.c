@@ -134,7 +134,8 @@ void make_topology(Group* group, int which, MPI_Comm parent) {
         case 3: comm = foreign_graph(parent, rank, ranks); break;
         case 4: comm = line_graph(parent, ranks); break;
         default: /* has dimensions of size 1 and, with an even number of ranks, of size 2 */
-            periods[0] = periods[1] = periods[2] = 1;
+            periods[0] = periods[2] = 1;
+            periods[1] = 7; /* any number but 0 is true, and some MPIs give it back */
             MPI_Dims_create(ranks, 2, sides);
             sides[2] = 1;
             CALL(MPI_Cart_create(parent, 3, sides, periods, 0, &comm));

@@ -68,6 +68,8 @@ MpiTopology topology_of(MPI_Comm comm, int rank) {
         topology.coords.resize(size);
         mpi.Cart_get(comm, ndims, topology.dims.data(), topology.periods.data(),
                      topology.coords.data());
+        // To an MPI any number but 0 is true.
+        for (int& period : topology.periods) period = period != 0 ? 1 : 0;
         topology.has_graph = ndims == 0;  // a single place without neighbors
     } else if (kind == MPI_GRAPH) {
         int degree = 0;
