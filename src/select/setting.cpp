@@ -29,8 +29,12 @@ Result<AlgorithmSetting> parse_algorithm(const char* variable, std::string_view 
     AlgorithmSetting setting;
     std::string_view rest = text;
     setting.name = take_until(rest, ':');
-    while (!rest.empty()) {
+    // (A separator is followed by something: what was left out was perhaps meant.)
+    bool has_more = setting.name.size() < text.size();
+    while (has_more) {
+        const std::size_t left = rest.size();
         std::string_view value = take_until(rest, ',');
+        has_more = value.size() < left;
         std::string_view key = take_until(value, '=');
         std::optional<std::int64_t> number = parse_bytes(value);
         if (key == "segment") {

@@ -520,6 +520,11 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=1M"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:speed=9"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:segment"), "");
+    for (const char* const form :
+         {"chain:", "chain::", "chain:,", "chain:segment=64K,", "chain:segment=64K,,window=2",
+          "chain:,segment=64K", ":", "chain:segment=64K:window=2"}) {
+        EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", form), "") << form;
+    }
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=0"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=65"), "");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "binomial:throttle=2"), "");
