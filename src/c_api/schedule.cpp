@@ -27,10 +27,12 @@ Status check_place(const char* name, const void* place) {
 }
 
 Result<Region> region_of(const weft_region& region) {
+    // No bytes may lie anywhere, also in front of the buffer.
+    const std::int64_t offset = region.bytes == 0 ? 0 : region.offset;
     switch (region.buffer) {
-        case WEFT_SEND_BUFFER: return Region{Buffer::send, region.offset, region.bytes};
-        case WEFT_RECV_BUFFER: return Region{Buffer::recv, region.offset, region.bytes};
-        case WEFT_SCRATCH: return Region{Buffer::scratch, region.offset, region.bytes};
+        case WEFT_SEND_BUFFER: return Region{Buffer::send, offset, region.bytes};
+        case WEFT_RECV_BUFFER: return Region{Buffer::recv, offset, region.bytes};
+        case WEFT_SCRATCH: return Region{Buffer::scratch, offset, region.bytes};
     }
     return failure(WEFT_REFUSED_ARGUMENT, "buffer = %d; expected one of weft_buffer",
                    static_cast<int>(region.buffer));

@@ -116,6 +116,26 @@ TEST_F(ScheduleRefused, Regions) {
     EXPECT_EQ(weft_schedule_copy(open_, {WEFT_SCRATCH, 99, 0}, {WEFT_SEND_BUFFER, 0, 0}, nullptr),
               WEFT_OK);
     EXPECT_EQ(weft_schedule_copy(open_, recv(0, 8), recv(8, 8), nullptr), WEFT_OK);
+    const auto least = std::numeric_limits<std::int64_t>::min();
+    for (const std::int64_t offset : {std::int64_t{-1}, least, most}) {
+        SCOPED_TRACE(offset);
+        const weft_region empty = recv(offset, 0);
+        EXPECT_EQ(weft_schedule_copy(open_, {WEFT_SEND_BUFFER, offset, 0}, empty, nullptr), WEFT_OK)
+            << weft_last_detail();
+        EXPECT_EQ(weft_schedule_reduce(open_, {WEFT_SCRATCH, offset, 0}, empty, nullptr), WEFT_OK)
+            << weft_last_detail();
+        EXPECT_EQ(weft_schedule_reduce_right(open_, empty, empty, nullptr), WEFT_OK)
+            << weft_last_detail();
+        EXPECT_EQ(weft_schedule_call(open_, empty, nothing, nullptr, nullptr), WEFT_OK)
+            << weft_last_detail();
+    }
+    ASSERT_EQ(weft_schedule_seal(open_), WEFT_OK) << weft_last_detail();
+    weft_request request = WEFT_REQUEST_NULL;
+    ASSERT_EQ(weft_schedule_init(open_, data_, other_, WEFT_INT32, WEFT_SUM, &request), WEFT_OK)
+        << weft_last_detail();
+    EXPECT_EQ(weft_start(&request), WEFT_OK) << weft_last_detail();
+    EXPECT_EQ(weft_wait(&request), WEFT_OK) << weft_last_detail();
+    EXPECT_EQ(weft_request_free(&request), WEFT_OK) << weft_last_detail();
 }
 
 TEST_F(ScheduleRefused, Scratch) {
