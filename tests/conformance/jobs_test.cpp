@@ -102,6 +102,20 @@ TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
     }
 }
 
+// weft run gives its ranks the loopback interface: who has not set it is not told that it was
+// wrong.
+TEST(JobsWithoutTheInterface, AreNotToldOfASettingThatTheLauncherMade) {
+    const std::string unshare = "unshare --user --map-root-user --net ";
+    if (run(unshare + "true").status != 0) GTEST_SKIP() << "there are no network namespaces";
+    const Finished refused = run("WEFT_TRANSPORT=tcp " + unshare +
+                                 WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
+                                                "/tests/conformance/many_program 1");
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, "the loopback interface lo is not up or has no address"))
+        << refused.err;
+    EXPECT_EQ(refused.err.find("WEFT_INTERFACES names"), std::string::npos) << refused.err;
+}
+
 TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {
     const std::string job = WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
                                            "/tests/conformance/comms_program manual ";

@@ -102,6 +102,12 @@ Result<Address> address_of(const std::string& word, const Interfaces& interfaces
     if (!wants_v6) address = interfaces.find(name, AF_INET);
     if (!address) address = interfaces.find(name, AF_INET6);
     if (address) return *address;
+    if (word == "lo") {
+        // The program's user has perhaps never heard of the setting.
+        return failure(WEFT_REFUSED_SETTING,
+                       "the loopback interface lo is not up or has no address; ranks that weft run "
+                       "starts on one machine use it (WEFT_INTERFACES chooses another)");
+    }
     return failure(WEFT_REFUSED_SETTING,
                    "WEFT_INTERFACES names '%s'; this machine has no such interface that is up and "
                    "has an %saddress",

@@ -196,9 +196,18 @@ Status check_interfaces(const std::vector<Device>& devices, const Worker::Option
     for (const std::string& name : devices_named(options.interfaces)) {
         if (std::ranges::count(usable, name, &Device::name) > 0) continue;
         if (!uses_tcp && if_nametoindex(name.c_str()) != 0) continue;
+        const std::string known = usable.empty() ? "memory" : names_of(usable);
+        // (The program's user has perhaps never heard of the setting.)
+        if (name == "lo") {
+            return failure(
+                WEFT_REFUSED_SETTING,
+                "UCX has no device for the loopback interface lo, only %s; ranks that "
+                "weft run starts on one machine use it (WEFT_INTERFACES chooses another)",
+                known.c_str());
+        }
         return failure(WEFT_REFUSED_SETTING,
                        "WEFT_INTERFACES names '%s'; UCX has no such device, only %s", name.c_str(),
-                       usable.empty() ? "memory" : names_of(usable).c_str());
+                       known.c_str());
     }
     return ok;
 }
