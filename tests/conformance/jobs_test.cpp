@@ -1,6 +1,7 @@
 // Real processes: what holds of jobs apart from what their collectives give.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <utility>
 
@@ -51,6 +52,43 @@ TEST(JobsOfManyOperations, GoOnOverSharedMemory) {
             4 * hang_ns);
     EXPECT_EQ(job.status, 0) << job.out << job.err;
 }
+TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
+    expect(runs_all() ? "memory_program" : "memory_program 40000");
+}
+TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
+    if (engine() == "manual") GTEST_SKIP() << "there is no thread that could";
+    expect("quiet_program");
+}
+
+// A program that opens the library itself, perhaps as a plug-in does.
+TEST(JobsLeft, CannotBeJoinedAgainByAProgramThatOpensTheLibraryAgain) {
+    const Folder folder;
+    const std::string source = folder / "reopen.c";
+    std::ofstream(source) << R"(#include <dlfcn.h>
+#include <stdio.h>
+typedef int (*function)(void);
+int main(int argc, char** argv) {
+    for (int i = 0; i < 2; ++i) {
+        void* library = dlopen(argv[argc - 1], RTLD_NOW | RTLD_LOCAL);
+        if (!library) return printf("%s\n", dlerror()), 1;
+        const char* (*detail)(void) = (const char* (*)(void))dlsym(library, "weft_last_detail");
+        int status = ((function)dlsym(library, "weft_init"))();
+        if (i == 1) return puts(detail()), status == 0;
+        if (status != 0 || ((function)dlsym(library, "weft_finalize"))() != 0)
+            return puts(detail()), 1;
+        dlclose(library);
+    }
+}
+)";
+    const std::string program = folder / "reopen";
+    expect_success("eval \"" WEFT_C_COMPILER " " WEFT_C_FLAGS "\" -o " + program + " " + source +
+                   " -ldl");
+    for (const std::string launch : {"", WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 "}) {
+        const Finished job = run(launch + program + " " WEFT_BUILD_DIR "/libweft.so");
+        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        EXPECT_TRUE(contains(job.out, "Weft was finalized; a process can join its job only once"))
+            << job.out << job.err;
+    }
 
 }
 
