@@ -82,6 +82,9 @@ WEFT_API weft_status weft_test(weft_request* request);
 /**
  * Return when *request has completed. Spins briefly, then sleeps: a long wait takes no CPU time.
  *
+ * While any wait for requests sleeps, its thread may be cancelled (pthread_cancel), unless it runs
+ * fibers; nowhere else in Weft. The requests stay, and another thread may wait for them.
+ *
  * Calling   any thread.
  * Returns   as weft_test, never WEFT_PENDING. WEFT_INTERRUPTED: weft_interrupt() was called;
  *           *request is still pending. WEFT_TIMED_OUT: WEFT_TIMEOUT, which bounds every wait without

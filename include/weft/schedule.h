@@ -60,7 +60,8 @@ typedef struct weft_region {
  * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE. But if its request
  * was started in a fiber (weft/fiber.hpp), it runs in a fiber of the same thread, and may call Weft and wait; not for its
  * own request, nor on the schedule's communicator (docs/fibers.md).
- * If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on all ranks.
+ * If it throws an exception, or ends its thread (pthread_exit), the communicator breaks with
+ * WEFT_BROKEN_FUNCTION, on all ranks. (In a fiber it must not end its thread.)
  * `context` is the one given to weft_schedule_call.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);

@@ -33,7 +33,8 @@ typedef struct weft_scheduler {
 } weft_scheduler;
 
 /**
- * From now on the calling thread runs user-level threads.
+ * From now on the calling thread runs user-level threads. Until weft_scheduler_detach it cannot be
+ * cancelled (pthread_cancel).
  *
  * Lent      `scheduler`, until weft_scheduler_detach.
  * Calling   any thread, also before weft_init. Each thread may have a scheduler of its own.

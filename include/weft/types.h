@@ -65,7 +65,7 @@ typedef struct weft_op_handle* weft_op;
  * It may run in the progress thread, or in a wait or a test, concurrently with other calls of Weft, and in several
  * threads at the same time if several operations use it. It must not call Weft: starts, waits, constructors and frees
  * are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on
- * all ranks. `context` is the one given to weft_op_create.
+ * all ranks; also if it ends its thread (pthread_exit). `context` is the one of weft_op_create.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

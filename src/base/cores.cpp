@@ -8,6 +8,7 @@
 #include <charconv>
 #include <fstream>
 #include <map>
+#include <new>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -45,9 +46,13 @@ std::vector<int> reachable_cores() {
     std::vector<int> cores = own_cores();
     try {
         std::thread([&] {
-            Mask all(cores_max / CPU_SETSIZE);
-            std::fill_n(reinterpret_cast<unsigned char*>(all.data()), bytes_of(all), 0xff);
-            if (sched_setaffinity(0, bytes_of(all), all.data()) == 0) cores = own_cores();
+            try {
+                Mask all(cores_max / CPU_SETSIZE);
+                std::fill_n(reinterpret_cast<unsigned char*>(all.data()), bytes_of(all), 0xff);
+                if (sched_setaffinity(0, bytes_of(all), all.data()) == 0) cores = own_cores();
+            } catch (const std::bad_alloc&) {
+                // (It would end the process.)
+            }
         }).join();
     } catch (const std::system_error&) {
         // Its mask, then.

@@ -164,6 +164,7 @@ Process* c_api::current_process() { return process_pointer.load(std::memory_orde
 weft_status weft_init(void) {
     return c_api::guarded("weft_init", []() -> Status {
         const UserThreads::Pin pin;
+        const Uncancelled uncancelled;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         if (c_api::current_process()) {
             return failure(WEFT_REFUSED_STATE, "Weft is already initialized");
@@ -185,6 +186,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
         }
         if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected an address");
         const UserThreads::Pin pin;
+        const Uncancelled uncancelled;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
@@ -205,6 +207,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
 weft_status weft_finalize(void) {
     return c_api::guarded("weft_finalize", []() -> Status {
         const UserThreads::Pin pin;
+        const Uncancelled uncancelled;
         std::lock_guard<std::mutex> one(lifetime_mutex);
         Process* const process = c_api::current_process();
         if (!process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
@@ -348,6 +351,7 @@ weft_status weft_comm_size(weft_comm comm, int* size) {
 
 weft_status weft_set_engine(weft_engine engine) {
     return c_api::guarded("weft_set_engine", [&]() -> Status {
+        const Uncancelled uncancelled;
         Process* process = c_api::current_process();
         if (!process) {
             return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");

@@ -1,9 +1,14 @@
-// What every C function does around its body: find the process, catch bad_alloc, name the function.
+// What every C function does around its body: find the process, catch exceptions, name the
+// function.
 #pragma once
 
+#include <cxxabi.h>
+
+#include <exception>
 #include <new>
 #include <optional>
 
+#include "base/cancellation.h"
 #include "base/status.h"
 #include "base/user_code.h"
 #include "engine/user_threads.h"
@@ -17,6 +22,8 @@ Process* current_process();
 
 // Returns the body's status; appends the function's name to its sentence. Refuses calls from a
 // function that Weft calls: the engine is held meanwhile, and the body might wait for it forever.
+// No exception leaves it but the unwinding of a thread that ends, by pthread_cancel or
+// pthread_exit.
 template <class Body>
 weft_status guarded(const char* function, Body body) {
     Status status;
@@ -27,6 +34,12 @@ weft_status guarded(const char* function, Body body) {
                               : body();
     } catch (const std::bad_alloc&) {
         status = failure(WEFT_REFUSED_MEMORY, "out of memory");
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (const std::exception& error) {
+        status = failure(WEFT_REFUSED_UNSUPPORTED, "an unexpected exception: %s", error.what());
+    } catch (...) {
+        status = failure(WEFT_REFUSED_UNSUPPORTED, "an unexpected exception");
     }
     if (status.code != WEFT_OK && status.code != WEFT_PENDING) append_detail(" (%s)", function);
     return status.code;
@@ -40,6 +53,9 @@ weft_status guarded_process(const char* function, Body body) {
         if (!process) {
             return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
         }
+        // (A thread that runs user-level threads is not cancelled anywhere: UserThreads.)
+        const UncancelledCall uncancelled(process->executor().has_cancellation_points() &&
+                                          !UserThreads::attached);
         Engine::Hold hold(process->engine());
         return body(*process);
     });

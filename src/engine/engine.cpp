@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/cores.h"
 #include "engine/short_slice.h"
@@ -166,7 +168,17 @@ void Engine::call_without(void (*function)(void*), void* context) {
         }
         leave();
     }
-    function(context);
+    try {
+        function(context);
+    } catch (abi::__forced_unwind&) {
+        // It ends this thread.
+        return_from_call(led, has_tested);
+        throw;
+    }
+    return_from_call(led, has_tested);
+}
+
+void Engine::return_from_call(bool led, bool has_tested) {
     lock();
     has_tested_ = has_tested;
     if (is_engine_thread) --threads_in_calls_;
@@ -461,7 +473,7 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
         if (patience.interruptible && take_interrupt()) return WEFT_INTERRUPTED;
         if (is_past(patience.deadline_ns)) return WEFT_TIMED_OUT;
         if (poll_extra(patience)) continue;
-        follow(end_of_sleep(patience));
+        follow(patience);
     }
     return WEFT_OK;
 }
@@ -635,8 +647,26 @@ std::int64_t Engine::end_of_sleep(const Patience& patience) {
     return std::min(patience.deadline_ns, now_ns() + next_backoff_ns());
 }
 
+// Gives up the lock within its scope, also if that is left because the thread ends.
+class Engine::Released {
+  public:
+    explicit Released(Engine& engine) : engine_(engine) { engine_.unlock(); }
+    ~Released() { engine_.lock(); }
+    Released(const Released&) = delete;
+    Released& operator=(const Released&) = delete;
+
+  private:
+    Engine& engine_;
+};
+
+// (A blocking call has a request that nobody else would complete. User-level threads:
+// engine/user_threads.h)
+bool Engine::may_be_cancelled(const Patience& patience) {
+    return patience.interruptible && !UserThreads::attached;
+}
+
 // Gives up the lock until the leader notifies this thread.
-void Engine::follow(std::int64_t deadline_ns) {
+void Engine::follow(const Patience& patience) {
     notify_waiters();
     executor_.wake_peers();
     // This thread may have started something that the leader must do, and no wake-up comes for it; or
@@ -649,9 +679,14 @@ void Engine::follow(std::int64_t deadline_ns) {
     ++followers_;
     awaits_end_of_work_ |= executor_.has_work();
     const std::uint64_t ticket = parking_->ticket();
-    unlock();
-    parking_->park_follower(ticket, deadline_ns);
-    lock();
+    try {
+        const Released released(*this);
+        const CancellableSleep cancellable(may_be_cancelled(patience));
+        parking_->park_follower(ticket, end_of_sleep(patience));
+    } catch (abi::__forced_unwind&) {
+        --followers_;
+        throw;
+    }
     --followers_;
 }
 
@@ -662,9 +697,22 @@ bool Engine::may_rest() const {
            traits(kind()).has_sleeper && !stopping_ && thread_.joinable();
 }
 
+// Also if the thread is cancelled, or a function of the program ends it.
+weft_status Engine::lead(DonePointer done, void* context, const Patience& patience) {
+    try {
+        return drive_until(done, context, patience);
+    } catch (abi::__forced_unwind&) {
+        if (!std::exchange(leads_here_, false)) throw;  // another thread does since
+        if (demands_ && !demands_outside_) demand(Demand::none);
+        leader_ = false;
+        if (followers_ > 0) parking_->unpark_followers();
+        throw;
+    }
+}
+
 // The calling thread drives until `done`. Spins first, then sleeps on the transports. WEFT_PENDING:
 // another thread leads now.
-weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
+weft_status Engine::drive_until(DonePointer done, void* context, const Patience& patience) {
     leader_ = true;
     weft_status status = WEFT_OK;
     if (traits(kind()).has_sleeper && !has_started_) {
@@ -742,7 +790,13 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
             leader_sleeps_ = true;
             leader_rests_ = rests;
             awaits_end_of_work_ |= executor_.has_work();
-            sleep(Sleeper::waiter, end_of_sleep(patience));
+            try {
+                sleep(Sleeper::waiter, end_of_sleep(patience), may_be_cancelled(patience));
+            } catch (abi::__forced_unwind&) {
+                leader_sleeps_ = leader_rests_ = false;
+                leads_here_ = true;
+                throw;
+            }
             leader_sleeps_ = leader_rests_ = false;
         }
         arm(Sleeper::none);
@@ -775,7 +829,7 @@ weft_status Engine::lead(DonePointer done, void* context, Patience patience) {
 
 // Gives up the lock until the transports or another thread of this process have something for
 // `sleeper`, or until the deadline.
-void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
+void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled) {
     int descriptors[7];
     std::size_t n = 0;
     const bool rests = sleeper == Sleeper::waiter && leader_rests_;
@@ -798,9 +852,12 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns) {
     if (looks_at_lists) left_ns = std::min(left_ns, look_at_lists_every_ns);
     if (sleeper == Sleeper::thread) thread_looks_at_lists_ = looks_at_lists;
     const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
-    unlock();
-    const Parking::Woken woken = parking_->park(parked, {descriptors, n}, left_ns);
-    lock();
+    Parking::Woken woken;
+    {
+        const Released released(*this);
+        const CancellableSleep cancellable(may_be_cancelled);
+        woken = parking_->park(parked, {descriptors, n}, left_ns);
+    }
     if (sleeper == Sleeper::thread) thread_backs_off_ = thread_looks_at_lists_ = false;
     if (woken.by_unpark) parking_->acknowledge(parked);
     if (!woken.by_descriptor && !woken.by_unpark) return;  // the caller looks
@@ -894,12 +951,18 @@ bool Engine::ensure_thread(bool polls) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         thread = std::thread([this, polls] {
+            const Uncancelled uncancelled;
             pthread_setname_np(pthread_self(), "weft-progress");
             go_to_progress_cores();
-            if (polls) {
-                thread_poll_main();
-            } else {
-                thread_main();
+            try {
+                if (polls) {
+                    thread_poll_main();
+                } else {
+                    thread_main();
+                }
+            } catch (abi::__forced_unwind&) {
+                replace_thread(polls);
+                throw;
             }
         });
     } catch (const std::bad_alloc&) {
@@ -915,11 +978,24 @@ bool Engine::ensure_thread(bool polls) {
     return thread.joinable();
 }
 
+// A function of the program has ended the calling thread, which still holds the lock.
+void Engine::replace_thread(bool polls) {
+    if (!stopping_ && !(polls ? poller_ends_ : thread_ends_)) {
+        (polls ? poller_ : thread_).detach();
+        ensure_thread(polls);
+    }
+    unlock();
+}
+
 // In the progress thread.
 void Engine::go_to_progress_cores() {
-    if (progress_place_.cores.empty() || bind_to(progress_place_.cores)) return;
-    std::fprintf(stderr, "weft: the progress thread cannot run on cores %s: %s\n",
-                 cores_text(progress_place_.cores).c_str(), std::strerror(errno));
+    try {
+        if (progress_place_.cores.empty() || bind_to(progress_place_.cores)) return;
+        std::fprintf(stderr, "weft: the progress thread cannot run on cores %s: %s\n",
+                     cores_text(progress_place_.cores).c_str(), std::strerror(errno));
+    } catch (const std::bad_alloc&) {
+        std::fprintf(stderr, "weft: the progress thread cannot be bound to cores: out of memory\n");
+    }
 }
 
 void Engine::thread_main() {

@@ -175,6 +175,7 @@ class Engine : private Exclusion {
     void interrupt();
 
   private:
+    class Released;
     using DonePointer = bool (*)(void*);
 
     void lock();
@@ -185,17 +186,20 @@ class Engine : private Exclusion {
     }
     void call_without(void (*function)(void*), void* context) override;
     void call_with(void (*function)(void*), void* context) override;
+    void return_from_call(bool led, bool has_tested);
     void leave();
     void linger();
     void wake_for_offload();
     weft_status wait(DonePointer done, void* context, Patience patience);
-    weft_status lead(DonePointer done, void* context, Patience patience);
+    weft_status lead(DonePointer done, void* context, const Patience& patience);
+    weft_status drive_until(DonePointer done, void* context, const Patience& patience);
+    static bool may_be_cancelled(const Patience& patience);
     weft_status suspend(UserThreads& threads, DonePointer done, void* context,
                         const Patience& patience);
     bool drive_what_has_come(DonePointer done, void* context);
     bool look(UserThreads& threads);
     bool begin_functions(UserThreads& threads);
-    void follow(std::int64_t deadline_ns);
+    void follow(const Patience& patience);
     [[gnu::cold]] bool may_rest() const;
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
@@ -208,9 +212,10 @@ class Engine : private Exclusion {
     void note_test();
     void demand_by_testing(std::int64_t now);
     void note_no_test();
-    void sleep(Sleeper sleeper, std::int64_t deadline_ns);
+    void sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled = false);
     std::int64_t next_backoff_ns();
     bool ensure_thread(bool polls);
+    void replace_thread(bool polls);
     void go_to_progress_cores();
     void change_kind(EngineKind kind);
     // True: the progress thread must be woken to submit lists.

@@ -1,10 +1,10 @@
 // Parks threads of the operating system: sleepers in ppoll, followers on a condition variable.
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
+#include <time.h>
 
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
+#include <cerrno>
 #include <mutex>
 
 #include "base/assert.h"
@@ -16,6 +16,17 @@ namespace {
 
 class ThreadParking final : public Parking {
   public:
+    ThreadParking() {
+        pthread_condattr_t attributes;
+        pthread_condattr_init(&attributes);
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        pthread_cond_init(&followers_, &attributes);
+        pthread_condattr_destroy(&attributes);
+    }
+    ~ThreadParking() override { pthread_cond_destroy(&followers_); }
+    ThreadParking(const ThreadParking&) = delete;
+    ThreadParking& operator=(const ThreadParking&) = delete;
+
     int error() const override { return waiter_.error() != 0 ? waiter_.error() : thread_.error(); }
 
     Woken park(Sleeper sleeper, std::span<const int> descriptors,
@@ -41,19 +52,23 @@ class ThreadParking final : public Parking {
         return unparks_;
     }
     void park_follower(std::uint64_t ticket, std::int64_t deadline_ns) override {
-        std::unique_lock<std::mutex> guard(mutex_);
-        const auto is_unparked = [&] { return unparks_ != ticket; };
-        if (deadline_ns == forever) return followers_.wait(guard, is_unparked);
-        // steady_clock is CLOCK_MONOTONIC.
-        const std::chrono::steady_clock::time_point deadline{std::chrono::nanoseconds(deadline_ns)};
-        followers_.wait_until(guard, deadline, is_unparked);
+        const std::lock_guard<std::mutex> guard(mutex_);
+        // (std::condition_variable would end the process if the thread is cancelled: its waits are
+        // noexcept.)
+        const timespec deadline{deadline_ns / 1'000'000'000, deadline_ns % 1'000'000'000};
+        int error = 0;
+        while (unparks_ == ticket && error != ETIMEDOUT) {
+            error = deadline_ns == forever
+                        ? pthread_cond_wait(&followers_, mutex_.native_handle())
+                        : pthread_cond_timedwait(&followers_, mutex_.native_handle(), &deadline);
+        }
     }
     void unpark_followers() override {
         {
             std::lock_guard<std::mutex> guard(mutex_);
             ++unparks_;
         }
-        followers_.notify_all();
+        pthread_cond_broadcast(&followers_);
     }
 
     void yield() override { sched_yield(); }
@@ -67,7 +82,7 @@ class ThreadParking final : public Parking {
     Wake waiter_;
     Wake thread_;
     std::mutex mutex_;
-    std::condition_variable followers_;
+    pthread_cond_t followers_;
     std::uint64_t unparks_ = 0;  // of followers
 };
 

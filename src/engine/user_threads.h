@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/cancellation.h"
 #include "run/run.h"
 #include "weft/scheduler.h"
 
@@ -136,6 +137,7 @@ class UserThreads final : public FunctionHost {
     void expire();
 
     const weft_scheduler scheduler_;
+    const Uncancelled uncancelled_;  // the stacks of user-level threads cannot be unwound together
     SuspendedWait::WaitList for_runs_;  // for one run each, which tells its end
     SuspendedWait::WaitList for_any_;
     SuspendedWait::WaitList ended_;

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "base/cancellation.h"
+
 namespace weft {
 
 Wake::Wake() : fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), error_(fd_ < 0 ? errno : 0) {}
@@ -15,6 +17,7 @@ Wake::~Wake() {
 }
 
 void Wake::signal() const {
+    const Uncancelled uncancelled;
     int saved = errno;
     std::uint64_t one = 1;
     // Fails only when the counter is full; then it is already readable.
@@ -23,6 +26,7 @@ void Wake::signal() const {
 }
 
 void Wake::clear() const {
+    const Uncancelled uncancelled;
     std::uint64_t count;
     [[maybe_unused]] ssize_t n = read(fd_, &count, sizeof count);
 }

@@ -1,5 +1,7 @@
 #include "fiber/scheduler.h"
 
+#include <cxxabi.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -155,6 +157,11 @@ void Scheduler::enter(transfer_t from) {
         if (record.function) record.function(record.argument);
         if (record.body) record.body->call();
         record.body.reset();
+    } catch (abi::__forced_unwind&) {
+        // The other fibers live in this thread.
+        std::fprintf(stderr,
+                     "weft: a fiber has ended its thread (pthread_exit); expected a return\n");
+        std::abort();
     } catch (...) {
         record.error = std::current_exception();
         record.body.reset();

@@ -1,11 +1,14 @@
 #include "run/executor.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
 #include <optional>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/user_code.h"
 
 namespace weft {
@@ -31,7 +34,10 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       failures_(rank, routes_, [this](Group& group) { end_runs(group); }),
-      some_are_eager_(!std::ranges::all_of(routes_, knows_demand)) {
+      some_are_eager_(!std::ranges::all_of(routes_, knows_demand)),
+      has_cancellation_points_(std::ranges::any_of(transports_, [](const Transport* transport) {
+          return transport->abilities().has_cancellation_points;
+      })) {
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
@@ -289,17 +295,26 @@ template <class Function>
 bool Executor::call_program(Run& run, Function function) {
     bool has_thrown = false;
     auto call = [&] {
+        const Uncancelled uncancelled;
         try {
             function();
+        } catch (abi::__forced_unwind&) {
+            throw;
         } catch (...) {
             has_thrown = true;
         }
     };
     run.is_calling_ = true;
-    if (exclusion_ != nullptr) {
-        exclusion_->call_without([](void* c) { (*static_cast<decltype(call)*>(c))(); }, &call);
-    } else {
-        call();
+    try {
+        if (exclusion_ != nullptr) {
+            exclusion_->call_without([](void* c) { (*static_cast<decltype(call)*>(c))(); }, &call);
+        } else {
+            call();
+        }
+    } catch (abi::__forced_unwind&) {
+        // The function ends this thread.
+        leave_call_undone(run);
+        throw;
     }
     run.is_calling_ = false;
     if (has_thrown && run.failure_.code == WEFT_OK) {
@@ -311,6 +326,13 @@ bool Executor::call_program(Run& run, Function function) {
     run.queued_ = false;
     end_when_called(run);
     return false;
+}
+
+// `run` is in no queue.
+void Executor::leave_call_undone(Run& run) {
+    run.is_calling_ = run.queued_ = false;
+    if (run.failure_.code != WEFT_OK) return end_when_called(run);
+    break_group(run.stream_->group(), function_failure());
 }
 
 Failure Executor::function_failure() const {
@@ -348,6 +370,8 @@ void Executor::perform(FunctionCall& call) {
     bool has_thrown = false;
     try {
         user.function(writable(run, op.into()), static_cast<std::size_t>(op.bytes), user.context);
+    } catch (abi::__forced_unwind&) {
+        throw;  // the scheduler of user-level threads ends the process
     } catch (...) {
         has_thrown = true;
     }

@@ -136,6 +136,8 @@ class Executor {
     // Whether ranks that a demand does not reach may need this one: it should do at once what it can.
     bool is_eager() const { return eager_runs_ > 0 || (some_are_eager_ && has_work()); }
     bool some_are_eager() const { return some_are_eager_; }
+    // Whether a thread that drives passes cancellation points (base/cancellation.h).
+    bool has_cancellation_points() const { return has_cancellation_points_; }
     // Whoever works for these runs does it without a demand.
     bool all_runs_are_eager() const { return some_are_eager_ && active_ == eager_runs_; }
     // The program waits for so many more runs, or fewer, in a sleep of its own: they need attention.
@@ -201,6 +203,7 @@ class Executor {
     void end_function(FunctionCall& call, bool has_thrown);
     void end_when_called(Run& run);
     Failure function_failure() const;
+    void leave_call_undone(Run& run);
     Executed leave_call(bool is_confined);
     template <class Function>
     bool call_program(Run& run, Function function);
@@ -230,7 +233,8 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
-    const bool some_are_eager_;     // some ranks of the job are not reached by demands
+    const bool some_are_eager_;  // some ranks of the job are not reached by demands
+    const bool has_cancellation_points_;
     std::uint32_t eager_runs_ = 0;  // of groups with such ranks
     // Of them, with urgent operations that have not completed, and again those awaited outside.
     std::uint32_t urgent_runs_ = 0;

@@ -130,6 +130,8 @@ struct Abilities {
     bool knows_demand = false;  // demand() reaches every peer
     bool any_thread = true;     // otherwise only a thread of the program may call it
     bool can_signal = false;    // has signal_arrivals()
+    // Its verbs make system calls that are cancellation points (base/cancellation.h).
+    bool has_cancellation_points = true;
 };
 
 // What a transport holds in this process, for `weft info`.

@@ -26,13 +26,12 @@ TEST_P(Jobs, AreNotDisturbedByAForkedChildThatExits) {
 }
 TEST_P(Jobs, KeepTheContractOfPendingOperations) { expect("pending_program"); }
 TEST_P(Jobs, CombineInTheProgramsThreadsByConfinedFunctions) { expect("confined_program"); }
-TEST_P(Jobs, KeepTheContractOfRequests) { expect("request_program"); }
-TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
-    expect(runs_all() ? "memory_program" : "memory_program 40000");
+TEST_P(Jobs, GoOnWhenAThreadEndsInsideOfWeft) {
+    const std::string name = where().name;
+    if (name != "shm" && name != "tcp" && !runs_all()) GTEST_SKIP() << "only in a run of all tests";
+    expect("ending_program");
 }
-TEST_P(Jobs, TakeNoTimeWhenNothingIsPending) {
-    if (engine() == "manual") GTEST_SKIP() << "there is no thread that could";
-    expect("quiet_program");
+TEST_P(Jobs, KeepTheContractOfRequests) { expect("request_program"); }
 
 // A connection of tcp counts messages in 16 bits, with task lists, too. (ucx and mpi: unit tests,
 // which begin to count near the end.)
@@ -52,6 +51,7 @@ TEST(JobsOfManyOperations, GoOnOverSharedMemory) {
             4 * hang_ns);
     EXPECT_EQ(job.status, 0) << job.out << job.err;
 }
+
 TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
     expect(runs_all() ? "memory_program" : "memory_program 40000");
 }
@@ -89,7 +89,6 @@ int main(int argc, char** argv) {
         EXPECT_TRUE(contains(job.out, "Weft was finalized; a process can join its job only once"))
             << job.out << job.err;
     }
-
 }
 
 #if WEFT_HAS_TCP
@@ -101,6 +100,20 @@ TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
     const Finished refused = run("WEFT_TRANSPORT=tcp" + job);
     EXPECT_NE(refused.status, 0);
     EXPECT_TRUE(contains(refused.err, "WEFT_INTERFACES names 'weft-none'")) << refused.err;
+}
+
+// weft run gives its ranks the loopback interface: who has not set it is not told that it was
+// wrong.
+TEST(JobsWithoutTheInterface, AreNotToldOfASettingThatTheLauncherMade) {
+    const std::string unshare = "unshare --user --map-root-user --net ";
+    if (run(unshare + "true").status != 0) GTEST_SKIP() << "there are no network namespaces";
+    const Finished refused = run("WEFT_TRANSPORT=tcp " + unshare +
+                                 WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
+                                                "/tests/conformance/many_program 1");
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(contains(refused.err, "the loopback interface lo is not up or has no address"))
+        << refused.err;
+    EXPECT_EQ(refused.err.find("WEFT_INTERFACES names"), std::string::npos) << refused.err;
 }
 #endif
 
@@ -138,20 +151,6 @@ TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
             EXPECT_TRUE(contains(
                 said, "rank " + rank + ": weft_init: WEFT_REFUSED_SETTING: rank 1: " + name));
     }
-}
-
-// weft run gives its ranks the loopback interface: who has not set it is not told that it was
-// wrong.
-TEST(JobsWithoutTheInterface, AreNotToldOfASettingThatTheLauncherMade) {
-    const std::string unshare = "unshare --user --map-root-user --net ";
-    if (run(unshare + "true").status != 0) GTEST_SKIP() << "there are no network namespaces";
-    const Finished refused = run("WEFT_TRANSPORT=tcp " + unshare +
-                                 WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
-                                                "/tests/conformance/many_program 1");
-    EXPECT_NE(refused.status, 0);
-    EXPECT_TRUE(contains(refused.err, "the loopback interface lo is not up or has no address"))
-        << refused.err;
-    EXPECT_EQ(refused.err.find("WEFT_INTERFACES names"), std::string::npos) << refused.err;
 }
 
 TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {

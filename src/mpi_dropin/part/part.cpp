@@ -7,9 +7,9 @@
 
 namespace weft::dropin {
 
-int raise_no_memory() {
-    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_NO_MEM);
-    return MPI_ERR_NO_MEM;
+int raise_alone(int error) {
+    mpi.Comm_call_errhandler(MPI_COMM_SELF, error);
+    return error;
 }
 
 AnyFunction found_in(const Wrapper* first, const Wrapper* end, const char* name) {

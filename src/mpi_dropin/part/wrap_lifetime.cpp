@@ -1,4 +1,6 @@
 // Init and Finalize, sessions, and the functions that free what operations use.
+#include <cxxabi.h>
+
 #include <atomic>
 #include <new>
 
@@ -28,6 +30,10 @@ int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
         }
     } catch (const std::bad_alloc&) {
         return MPI_ERR_NO_MEM;
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {
+        return MPI_ERR_INTERN;
     }
     return mpi.Comm_free_keyval(&keyval);
 }

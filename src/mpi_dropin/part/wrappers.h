@@ -1,6 +1,8 @@
 // The functions that programs call in place of the MPI's.
 #pragma once
 
+#include <cxxabi.h>
+
 #include <new>
 
 namespace weft::dropin {
@@ -23,11 +25,12 @@ Wrapper wrapper(const char* name, Function* function) {
     return {name, reinterpret_cast<AnyFunction>(function)};
 }
 
-// Calls the error handler of MPI_COMM_SELF. Returns MPI_ERR_NO_MEM.
-int raise_no_memory();
+// Calls the error handler of MPI_COMM_SELF. Returns the error.
+int raise_alone(int error);
 
-// A function that may run out of memory: no exception passes through C. Most do so before they have begun or completed
-// anything. A constructor or an Init that does so later fails, though the MPI's has not.
+// A function that may run out of memory: no exception passes through C but the unwinding of a
+// thread that ends. Most do so before they have begun or completed anything. A constructor or an
+// Init that does so later fails, though the MPI's has not.
 template <auto function>
 struct MayLackMemory;
 template <typename... Arguments, int (*function)(Arguments...)>
@@ -36,7 +39,11 @@ struct MayLackMemory<function> {
         try {
             return function(arguments...);
         } catch (const std::bad_alloc&) {
-            return raise_no_memory();
+            return raise_alone(MPI_ERR_NO_MEM);
+        } catch (abi::__forced_unwind&) {
+            throw;
+        } catch (...) {
+            return raise_alone(MPI_ERR_INTERN);
         }
     }
 };

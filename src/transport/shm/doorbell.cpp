@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 
+#include "base/cancellation.h"
 #include "base/error_text.h"
 
 namespace weft::shm {
@@ -34,9 +35,13 @@ Result<Doorbells> Doorbells::duplicate() const {
 
 // A write fails only when the counter is full, a read only when it is empty: both are what was
 // wanted.
-void Doorbells::ring(Sleeper sleeper) const { (void)eventfd_write(fd(sleeper), 1); }
+void Doorbells::ring(Sleeper sleeper) const {
+    const Uncancelled uncancelled;
+    (void)eventfd_write(fd(sleeper), 1);
+}
 
 void Doorbells::silence(Sleeper sleeper) const {
+    const Uncancelled uncancelled;
     eventfd_t count_of_rings;
     (void)eventfd_read(fd(sleeper), &count_of_rings);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cancellation.h"
 #include "base/clock.h"
 
 namespace weft {
@@ -112,7 +113,9 @@ ShmTransport::~ShmTransport() {
     wake_peers();
 }
 
-Abilities ShmTransport::abilities() const { return {.can_sleep = true, .knows_demand = true}; }
+Abilities ShmTransport::abilities() const {
+    return {.can_sleep = true, .knows_demand = true, .has_cancellation_points = false};
+}
 
 // Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits
 // for the peer.
@@ -299,6 +302,7 @@ void ShmTransport::wake(Peer& peer) {
 void ShmTransport::look_for_lost_peers() {
     for (Peer& peer : peers_)
         peer.has_left = peer.parts.segment->header().left.load(std::memory_order_acquire) != 0;
+    const Uncancelled uncancelled;
     epoll_event events[16];
     int ready;
     do {
