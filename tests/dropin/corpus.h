@@ -280,6 +280,6 @@ typedef struct {
 } Section;
 extern const Section collective_sections[], reduction_sections[], completion_sections[],
     communicator_sections[], regression_sections[], error_sections[], random_sections[],
-    thread_sections[], large_sections[];
+    thread_sections[], large_sections[], predefined_sections[];
 
 #endif

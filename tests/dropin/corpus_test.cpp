@@ -364,6 +364,37 @@ TEST_P(DropIn, ArgumentsAreForgottenAtOnce) {
     if (mpi().has_persistent_collectives()) expect_taken(mpi(), done, persistent, true, 3);
 }
 
+// What this MPI combines Weft takes, and the rest is the MPI's to refuse.
+TEST_P(DropIn, PredefinedReductions) {
+    const Finished done = expect_ok(2, {"predefined_reductions", "threads=multiple"});
+    if (!is_preloaded()) return;
+    const auto refused = matches_in(done.out, "refused (\\d+) of (\\d+)");
+    ASSERT_EQ(refused.size(), 1u) << done.out;
+    auto tables = statistics_in(done.err);
+    ASSERT_EQ(tables.size(), 2u) << done.err;
+    for (auto& rows : tables) {
+        const Taken& row = rows["MPI_Iallreduce"];
+        EXPECT_EQ(row.left, (Calls{{"arguments", std::stol(refused[0][1])}})) << done.err;
+        EXPECT_EQ(row.taken, std::stol(refused[0][2]) - std::stol(refused[0][1]));
+    }
+}
+
+// Where the MPI does not let Weft in, it gets those for which Weft has no loop, for the reason that the page gives.
+TEST_P(DropIn, PredefinedReductionsOfOneThread) {
+    if (!is_preloaded()) GTEST_SKIP() << "is about Weft";
+    const Finished done = expect_ok(2, {"predefined_reductions"});
+    const auto refused = matches_in(done.out, "refused (\\d+) of \\d+");
+    ASSERT_EQ(refused.size(), 1u) << done.out;
+    auto tables = statistics_in(done.err);
+    ASSERT_EQ(tables.size(), 2u) << done.err;
+    for (auto& rows : tables) {
+        std::map<std::string, long> left = rows["MPI_Iallreduce"].left;
+        EXPECT_EQ(left["arguments"], std::stol(refused[0][1])) << done.err;
+        EXPECT_EQ(left["operation or type"] == 0, has_hook(mpi())) << done.err;
+        EXPECT_GT(rows["MPI_Iallreduce"].taken, 200);
+    }
+}
+
 TEST_P(DropIn, CompletionCalls) {
     for (int ranks : usual({1, 2, 4}, 2)) {
         Words sections = {"mixed_requests",

@@ -89,7 +89,8 @@ static const Section* const all[] = {collective_sections, reduction_sections,
                                      completion_sections, communicator_sections,
                                      regression_sections, error_sections,
                                      random_sections,     thread_sections,
-                                     large_sections,      NULL};
+                                     large_sections,      predefined_sections,
+                                     NULL};
 
 static const Section* section_named(const char* name) {
     int i;

@@ -8,11 +8,13 @@
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
 #include "mpi_dropin/part/lasting.h"
+#include "mpi_dropin/part/reductions.h"
 
 namespace weft::dropin {
 namespace {
 
-enum class ElementKind { bytes, signed_integer, unsigned_integer, floating, pair };
+// `character`: bytes that an MPI may combine as numbers.
+enum class ElementKind { bytes, character, signed_integer, unsigned_integer, floating, pair };
 
 struct Predefined {
     MPI_Datatype handle;
@@ -23,11 +25,22 @@ struct Predefined {
 auto& known = lasting<HandleMap<MPI_Datatype, TypeFacts>>();
 MPI_Comm packing = MPI_COMM_NULL;  // of this process alone; errors return
 
-std::optional<weft_type> element_of(const Predefined& type, MPI_Count size) {
+// As which numbers the MPI combines a type of one byte.
+weft_type element_of_character(TypeFacts& type) {
+    if (!is_defined(MPI_MAX, type)) return WEFT_BYTE;
+    const std::byte all_ones{0xff};
+    std::byte largest{0x01};
+    mpi.Reduce_local(&all_ones, &largest, 1, type.handle, MPI_MAX);
+    return largest == all_ones ? WEFT_UINT8 : WEFT_INT8;
+}
+
+std::optional<weft_type> element_of(const Predefined& type, TypeFacts& facts) {
+    const MPI_Count size = facts.size;
     static constexpr weft_type of_size[][4] = {{WEFT_INT8, WEFT_INT16, WEFT_INT32, WEFT_INT64},
                                                {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64}};
     switch (type.kind) {
         case ElementKind::bytes: return WEFT_BYTE;
+        case ElementKind::character: return element_of_character(facts);
         case ElementKind::pair: return type.pair;
         case ElementKind::floating:
             if (size == 4) return WEFT_FLOAT32;
@@ -186,10 +199,33 @@ int free_type(MPI_Datatype* type) {
     return mpi.Type_free(type);
 }
 
-static void learn_those_of_weft() {
+namespace {
+
+void learn(const Predefined& type) {
+    if (type.handle == MPI_DATATYPE_NULL) return;
+    std::unique_ptr<TypeFacts> facts = look_at(type.handle);
+    if (!facts || facts->size <= 0) return;
+    facts->element = element_of(type, *facts);
+    if (type.kind == ElementKind::pair &&
+        static_cast<std::size_t>(facts->extent) != weft_type_size(*facts->element)) {
+        facts->element.reset();
+    }
+    if (facts->element) add(type.handle, std::move(facts));
+}
+
+}  // namespace
+
+MPI_Comm comm_alone() { return packing; }
+
+int learn_predefined_types() {
+    if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &packing)) return error;
+    mpi.Comm_set_errhandler(packing, MPI_ERRORS_RETURN);
     const Predefined types[] = {
-        {MPI_BYTE, ElementKind::bytes},
+        {MPI_BYTE, ElementKind::character},
         {MPI_PACKED, ElementKind::bytes},
+        // Not for reductions in the standard, but in MPIs.
+        {MPI_CHAR, ElementKind::character},
+        {MPI_CHARACTER, ElementKind::character},
         {MPI_SIGNED_CHAR, ElementKind::signed_integer},
         {MPI_SHORT, ElementKind::signed_integer},
         {MPI_INT, ElementKind::signed_integer},
@@ -212,6 +248,7 @@ static void learn_those_of_weft() {
         {MPI_UINT32_T, ElementKind::unsigned_integer},
         {MPI_UINT64_T, ElementKind::unsigned_integer},
         {MPI_C_BOOL, ElementKind::unsigned_integer},
+        {MPI_CXX_BOOL, ElementKind::unsigned_integer},
         {MPI_FLOAT, ElementKind::floating},
         {MPI_DOUBLE, ElementKind::floating},
         {MPI_FLOAT_INT, ElementKind::pair, WEFT_FLOAT32_INT32},
@@ -230,47 +267,7 @@ static void learn_those_of_weft() {
         {MPI_DOUBLE_PRECISION, ElementKind::floating},
         {MPI_2INTEGER, ElementKind::pair, WEFT_INT32_INT32},
     };
-    for (const Predefined& type : types) {
-        if (type.handle == MPI_DATATYPE_NULL) continue;
-        std::unique_ptr<TypeFacts> facts = look_at(type.handle);
-        if (!facts || facts->size <= 0) continue;
-        facts->element = element_of(type, facts->size);
-        if (type.kind == ElementKind::pair &&
-            static_cast<std::size_t>(facts->extent) != weft_type_size(*facts->element)) {
-            facts->element.reset();
-        }
-        if (facts->element) add(type.handle, std::move(facts));
-    }
-}
-
-static void learn_those_of_the_mpi() {
-    const struct {
-        MPI_Datatype handle;
-        Combined combined;
-    } types[] = {
-        {MPI_C_FLOAT_COMPLEX, Combined::complex},
-        {MPI_C_DOUBLE_COMPLEX, Combined::complex},
-        {MPI_C_LONG_DOUBLE_COMPLEX, Combined::complex},
-        {MPI_COMPLEX, Combined::complex},
-        {MPI_DOUBLE_COMPLEX, Combined::complex},
-        {MPI_LONG_DOUBLE, Combined::real},
-        {MPI_LOGICAL, Combined::logical},
-        {MPI_SHORT_INT, Combined::pair},
-        {MPI_LONG_DOUBLE_INT, Combined::pair},
-        {MPI_2REAL, Combined::pair},
-        {MPI_2DOUBLE_PRECISION, Combined::pair},
-    };
-    for (const auto& type : types) {
-        if (type.handle == MPI_DATATYPE_NULL) continue;
-        if (TypeFacts* const facts = facts_of(type.handle)) facts->combined = type.combined;
-    }
-}
-
-int learn_predefined_types() {
-    if (const int error = mpi.Comm_dup(MPI_COMM_SELF, &packing)) return error;
-    mpi.Comm_set_errhandler(packing, MPI_ERRORS_RETURN);
-    learn_those_of_weft();
-    learn_those_of_the_mpi();
+    for (const Predefined& type : types) learn(type);
     return MPI_SUCCESS;
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/weft.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,9 +13,6 @@
 #include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {
-
-// The kind of a predefined type that Weft does not have, for the operations that MPI defines on it.
-enum class Combined : std::uint8_t { no, complex, real, logical, pair };
 
 struct TypeFacts {
     MPI_Datatype handle = MPI_DATATYPE_NULL;
@@ -24,8 +22,9 @@ struct TypeFacts {
     MPI_Count span = 0;     // from the first byte to the last
     bool is_plain = false;  // elements are `size` bytes from true_lb on, in order and contiguous
     std::optional<weft_type> element{};  // Weft's type of the same elements; predefined types only
-    Combined combined = Combined::no;
-    int users = 0;          // operations that need the handle later
+    std::atomic<int> ops{
+        -1};        // of MPI by which this MPI combines it (reductions.h); -1: not known yet
+    int users = 0;  // operations that need the handle later
     bool is_freed = false;  // by the program, while it had users
 };
 
@@ -44,6 +43,9 @@ inline std::byte* moved(const void* at, MPI_Count bytes) {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) +
                                         static_cast<std::uintptr_t>(bytes));
 }
+
+// A communicator of this process alone, whose errors return.
+MPI_Comm comm_alone();
 
 // Call these in Init and Finalize. The first returns an error of the MPI.
 int learn_predefined_types();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdio>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -158,18 +159,15 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     operation.function = function;
     operation.is_persistent = form == Form::persistent;
     WeftCall call;
-    bool is_prepared = false;
+    std::optional<Left> left;
     try {
-        is_prepared = prepare(operation, arguments, settings.calls_back, call);
+        left = prepare(operation, arguments, settings.calls_back, call);
     } catch (const std::bad_alloc&) {
         give_back(operation);
         *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
         return true;
     }
-    if (!is_prepared) {
-        return leave_to_mpi(&operation, function,
-                            combines(collective) ? Left::operation : Left::refused);
-    }
+    if (left) return leave_to_mpi(&operation, function, *left);
     if (settings.min_bytes > 0 && !has_local_sizes(collective) &&
         static_cast<std::int64_t>(call.bytes) < settings.min_bytes) {
         return leave_to_mpi(&operation, function, Left::small);

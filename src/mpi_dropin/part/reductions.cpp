@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -70,18 +73,52 @@ void combine(const void* in, void* inout, std::size_t count, weft_type, void* co
 
 }  // namespace
 
+namespace {
+
+const struct {
+    MPI_Op mpi;
+    weft_op weft;
+} predefined[] = {{MPI_SUM, WEFT_SUM},   {MPI_MAX, WEFT_MAX},       {MPI_MIN, WEFT_MIN},
+                  {MPI_PROD, WEFT_PROD}, {MPI_LAND, WEFT_LAND},     {MPI_LOR, WEFT_LOR},
+                  {MPI_LXOR, WEFT_LXOR}, {MPI_BAND, WEFT_BAND},     {MPI_BOR, WEFT_BOR},
+                  {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
+
+int bit_of(weft_op op) { return 1 << reinterpret_cast<std::uintptr_t>(op); }
+
+// Tries which of these the MPI combines a type by: a bit for each. Some MPIs go beyond the standard.
+int ops_of_mpi(const TypeFacts& type) {
+    alignas(std::max_align_t) std::byte in[64] = {}, out[64];
+    constexpr MPI_Count most = sizeof in;
+    if (type.size > most || type.extent > most || type.extent < 0 || type.true_lb != 0) return 0;
+    static std::mutex one_at_a_time;  // on one communicator
+    const std::lock_guard lock(one_at_a_time);
+    int ops = 0;
+    for (const auto& known : predefined) {
+        // MPICH's MPI_Reduce_local does not check its arguments.
+        if (mpi.Allreduce(in, out, 1, type.handle, known.mpi, comm_alone()) == MPI_SUCCESS)
+            ops |= bit_of(known.weft);
+    }
+    return ops;
+}
+
+}  // namespace
+
 weft_op predefined_op(MPI_Op op) {
-    const struct {
-        MPI_Op mpi;
-        weft_op weft;
-    } ops[] = {{MPI_SUM, WEFT_SUM},   {MPI_MAX, WEFT_MAX},       {MPI_MIN, WEFT_MIN},
-               {MPI_PROD, WEFT_PROD}, {MPI_LAND, WEFT_LAND},     {MPI_LOR, WEFT_LOR},
-               {MPI_LXOR, WEFT_LXOR}, {MPI_BAND, WEFT_BAND},     {MPI_BOR, WEFT_BOR},
-               {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
-    for (const auto& known : ops) {
+    for (const auto& known : predefined) {
         if (known.mpi == op) return known.weft;
     }
     return WEFT_OP_NULL;
+}
+
+bool has_loop(weft_op op, weft_type type) {
+    const bool is_bitwise = op == WEFT_BAND || op == WEFT_BOR || op == WEFT_BXOR;
+    const bool is_location = op == WEFT_MINLOC || op == WEFT_MAXLOC;
+    const bool is_arithmetic =
+        op == WEFT_SUM || op == WEFT_PROD || op == WEFT_MIN || op == WEFT_MAX;
+    if (type == WEFT_BYTE) return is_bitwise;
+    if (type >= WEFT_FLOAT32_INT32) return is_location;
+    if (type >= WEFT_FLOAT32) return is_arithmetic;
+    return !is_location;
 }
 
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
@@ -105,18 +142,11 @@ weft_op op_of(const CombiningByMpi& combining) { return combining.weft; }
 
 int error_of(const CombiningByMpi& combining) { return combining.error.load(); }
 
-bool is_defined(MPI_Op op, const TypeFacts& type) {
-    if (op == MPI_REPLACE || op == MPI_NO_OP) return false;
-    if (!predefined_op(op)) return true;
-    const bool is_sum = op == MPI_SUM || op == MPI_PROD;
-    switch (type.combined) {
-        case Combined::no: return false;
-        case Combined::complex: return is_sum;
-        case Combined::real: return is_sum || op == MPI_MIN || op == MPI_MAX;
-        case Combined::logical: return op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
-        case Combined::pair: return op == MPI_MINLOC || op == MPI_MAXLOC;
-    }
-    return false;
+bool is_defined(MPI_Op op, TypeFacts& type) {
+    const weft_op known = predefined_op(op);
+    if (!known) return op != MPI_REPLACE && op != MPI_NO_OP;
+    if (type.ops < 0) type.ops = ops_of_mpi(type);
+    return (type.ops & bit_of(known)) != 0;
 }
 
 void forget(CombiningByMpi* combining) {

@@ -6,10 +6,6 @@ bool is_neighborly(MpiCollective collective) {
     return collective >= MpiCollective::Neighbor_allgather;
 }
 
-bool combines(MpiCollective collective) {
-    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
-}
-
 bool has_local_sizes(MpiCollective collective) {
     switch (collective) {
         case MpiCollective::Gatherv:
@@ -24,8 +20,13 @@ bool has_local_sizes(MpiCollective collective) {
 
 namespace {
 
+bool combines(MpiCollective collective) {
+    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
+}
+
 // A call that moves blocks: both buffers as bytes.
-bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& call) {
+std::optional<Left> prepare_blocks(Operation& operation, const Arguments& arguments,
+                                   WeftCall& call) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = comm.rank == arguments.root;
     const bool is_rooted = arguments.root != no_root;
@@ -43,8 +44,9 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     const bool has_neighbors = is_neighborly(operation.collective);
     const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
     const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
-    if (uses_send && !operation.send.describe(arguments.send, sent_blocks)) return false;
-    if (uses_recv && !operation.recv.describe(arguments.recv, received_blocks)) return false;
+    if (uses_send && !operation.send.describe(arguments.send, sent_blocks)) return Left::refused;
+    if (uses_recv && !operation.recv.describe(arguments.recv, received_blocks))
+        return Left::refused;
 
     call.send = sends_in_place ? WEFT_IN_PLACE : operation.send.at();
     call.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
@@ -57,7 +59,7 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     // A rank must send and receive blocks of the same size; if not, the MPI reports the error.
     if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
         operation.send.bytes() != operation.recv.bytes()) {
-        return false;
+        return Left::refused;
     }
     if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
         call.send_count = operation.recv.bytes();
@@ -66,20 +68,18 @@ bool prepare_blocks(Operation& operation, const Arguments& arguments, WeftCall& 
     operation.fetches =
         operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
     operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
-    return true;
+    return std::nullopt;
 }
 
 // A call whose elements the MPI combines: as bytes.
-bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
-                       std::int64_t elements, bool calls_back, WeftCall& call) {
+std::optional<Left> prepare_callbacks(Operation& operation, const Arguments& arguments,
+                                      TypeFacts& type, std::int64_t elements, bool calls_back,
+                                      WeftCall& call) {
     const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
                             operation.collective == MpiCollective::Reduce_scatter_block;
-    if (!calls_back || arguments.op == MPI_OP_NULL || type.size <= 0 ||
-        type.size > WEFT_OPAQUE_MAX || !is_defined(arguments.op, type)) {
-        return false;
-    }
+    if (!calls_back || type.size > WEFT_OPAQUE_MAX) return Left::operation;
     const std::int64_t sent = operation.collective == MpiCollective::Reduce_scatter_block
                                   ? elements * operation.comm->ranks
                                   : elements;
@@ -91,14 +91,14 @@ bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFac
     if (is_in_place && has_blocks) received = sent;
     if (!is_in_place &&
         !operation.send.describe(ProgramBuffer::one(arguments.send.at, sent, type.handle), 1)) {
-        return false;
+        return Left::refused;
     }
     if (is_root &&
         !operation.recv.describe(ProgramBuffer::one(arguments.recv.at, received, type.handle), 1)) {
-        return false;
+        return Left::refused;
     }
     operation.combining = combining(arguments.op, type);
-    if (!operation.combining) return false;
+    if (!operation.combining) return Left::refused;
     call.op = op_of(*operation.combining);
     call.type = WEFT_OPAQUE(type.size);
     call.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
@@ -107,49 +107,53 @@ bool prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFac
     operation.fetches =
         operation.recv.has_copy() && (is_in_place || operation.collective == MpiCollective::Exscan);
     operation.stores = operation.recv.has_copy();
-    return true;
+    return std::nullopt;
 }
 
 // A call that combines elements.
-bool prepare_reduction(Operation& operation, const Arguments& arguments, bool calls_back,
-                       WeftCall& call) {
+std::optional<Left> prepare_reduction(Operation& operation, const Arguments& arguments,
+                                      bool calls_back, WeftCall& call) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
     TypeFacts* const type = facts_of(arguments.recv.type);
-    if (!type) return false;
+    if (!type) return Left::refused;
     call.root = arguments.root == no_root ? 0 : arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
     call.recv = is_root ? arguments.recv.at : nullptr;
     std::int64_t elements = arguments.recv.count;
     if (operation.collective == MpiCollective::Reduce_scatter) {
-        if (arguments.send.counts.is_null()) return false;
+        if (arguments.send.counts.is_null()) return Left::refused;
         operation.elements.resize(static_cast<std::size_t>(comm.ranks));
         for (std::size_t i = 0; i < operation.elements.size(); ++i) {
-            if (arguments.send.counts[i] < 0) return false;
+            if (arguments.send.counts[i] < 0) return Left::refused;
             operation.elements[i] = static_cast<std::size_t>(arguments.send.counts[i]);
             elements += arguments.send.counts[i];
         }
     }
-    if (elements < 0) return false;
+    if (elements < 0) return Left::refused;
     if (elements > 0 && ((!is_in_place && arguments.send.at == MPI_IN_PLACE) ||
                          (is_root && arguments.recv.at == MPI_IN_PLACE))) {
-        return false;
+        return Left::refused;
     }
     call.count = static_cast<std::size_t>(elements);
     call.bytes = call.count * static_cast<std::size_t>(type->size);
+    if (arguments.op == MPI_OP_NULL || type->size <= 0 || !is_defined(arguments.op, *type)) {
+        return Left::refused;
+    }
     call.op = predefined_op(arguments.op);
-    if (!call.op || !type->element) {
+    if (!call.op || !type->element || !has_loop(call.op, *type->element)) {
         return prepare_callbacks(operation, arguments, *type, elements, calls_back, call);
     }
     call.type = *type->element;
-    return true;
+    return std::nullopt;
 }
 
 }  // namespace
 
-bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, WeftCall& call) {
-    if (is_neighborly(operation.collective) && !operation.comm->has_topology) return false;
+std::optional<Left> prepare(Operation& operation, const Arguments& arguments, bool calls_back,
+                            WeftCall& call) {
+    if (is_neighborly(operation.collective) && !operation.comm->has_topology) return Left::refused;
     return combines(operation.collective)
                ? prepare_reduction(operation, arguments, calls_back, call)
                : prepare_blocks(operation, arguments, call);

@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "mpi_dropin/part/operation.h"
+#include "mpi_dropin/part/statistics.h"
 
 namespace weft::dropin {
 
@@ -21,13 +23,13 @@ struct WeftCall {
     std::uint64_t bytes = 0;  // as statistics count them
 };
 
-bool combines(MpiCollective collective);
 // Whether not all ranks know how many bytes a call moves.
 bool has_local_sizes(MpiCollective collective);
 
-// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. False: the MPI
-// gets the call.
-bool prepare(Operation& operation, const Arguments& arguments, bool calls_back, WeftCall& call);
+// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. A
+// reason: the MPI gets the call.
+std::optional<Left> prepare(Operation& operation, const Arguments& arguments, bool calls_back,
+                            WeftCall& call);
 
 // Starts it, or, if persistent, creates it.
 weft_status begin(Operation& operation, const WeftCall& call);
