@@ -145,6 +145,66 @@ static void persistent_status_without_completion(void) {
 #endif
 }
 
+/* Asks by one of the calls that complete nothing. */
+static void ask_until_complete(MPI_Request request, int way) {
+    int flag = 0;
+#if HAS_STATUS_OF_LISTS
+    int index = -1, count = 0;
+    MPI_Request list[2];
+    list[0] = MPI_REQUEST_NULL, list[1] = request;
+    while (way == 1 && !flag) CALL(MPI_Request_get_status_all(2, list, &flag, MPI_STATUSES_IGNORE));
+    while (way == 2 && index != 1)
+        CALL(MPI_Request_get_status_any(2, list, &index, &flag, MPI_STATUS_IGNORE));
+    while (way == 3 && count != 1)
+        CALL(MPI_Request_get_status_some(2, list, &count, &index, MPI_STATUSES_IGNORE));
+    if (way > 0) return;
+#endif
+    (void)way;
+    while (!flag) CALL(MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE));
+}
+
+/* A request that was reported complete may be freed instead; also when a call for several has seen it complete. */
+static void freed_when_complete(void) {
+    int way, form, round, in, out, flag, index;
+    for (round = 0; round < 3; ++round) {
+        for (form = 0; form <= HAS_PERSISTENT; ++form) {
+            for (way = 0; way < 5; ++way) {
+                MPI_Request request, pair[2];
+                in = world_rank + way + round, out = -1;
+                doing("Request_free of a complete %s allreduce, asked by %d",
+                      form ? "persistent" : "nonblocking", way);
+                if (form == 0)
+                    CALL(MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request));
+#if HAS_PERSISTENT
+                if (form == 1) {
+                    CALL(MPI_Allreduce_init(&in, &out, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD,
+                                            MPI_INFO_NULL, &request));
+                    CALL(MPI_Start(&request));
+                }
+#endif
+                if (way < 4) {
+                    ask_until_complete(request, way);
+                } else { /* Testany takes the other one, and may have told the MPI of this one */
+                    CALL(MPI_Irecv(&flag, 1, MPI_INT, world_rank, 9, MPI_COMM_WORLD, &pair[0]));
+                    CALL(MPI_Send(&way, 1, MPI_INT, world_rank, 9, MPI_COMM_WORLD));
+                    ask_until_complete(request, 0);
+                    pair[1] = request;
+                    CALL(MPI_Waitany(2, pair, &index, MPI_STATUS_IGNORE));
+                    CHECK(index == 0 || index == 1);
+                    if (index == 1 && form == 0) {
+                        request = MPI_REQUEST_NULL;
+                        CHECK(pair[1] == MPI_REQUEST_NULL);
+                    }
+                    CALL(MPI_Wait(&pair[0], MPI_STATUS_IGNORE));
+                }
+                if (request != MPI_REQUEST_NULL) CALL(MPI_Request_free(&request));
+                CHECK(request == MPI_REQUEST_NULL);
+                CHECK(out == world_ranks - 1 + way + round);
+            }
+        }
+    }
+}
+
 /* A persistent receive keeps its status beside a collective that takes longer. */
 static void persistent_receive_by_testall(void) {
     int round, flag, all, in, out;
@@ -201,6 +261,7 @@ const Section completion_sections[] = {
     {"status_without_completion", status_without_completion, "MPI_Request_get_status"},
     {"persistent_status_without_completion", persistent_status_without_completion,
      "then by other calls"},
+    {"freed_when_complete", freed_when_complete, "MPI_Request_free instead of a wait"},
     {"persistent_receive_by_testall", persistent_receive_by_testall,
      "its status, beside a barrier"},
     {"converted_handles", converted_handles, "c2f and f2c of a request"},

@@ -401,6 +401,7 @@ TEST_P(DropIn, CompletionCalls) {
                           "empty_statuses",
                           "status_without_completion",
                           "persistent_status_without_completion",
+                          "freed_when_complete",
                           "persistent_receive_by_testall",
                           "converted_handles"};
         if (is_preloaded()) sections.insert(sections.begin(), "empty=1");
@@ -542,7 +543,7 @@ TEST_P(DropIn, RandomOperations) {
     expect_communicators_taken(3, {"count=1000", "random"});
 }
 
-// 100,000 for each number of ranks, in parts that each end in time.
+// 100,000 for each number of ranks, in parts that each end in time. Complete ones are also freed.
 #define RANDOM_OPERATIONS(ranks, part)                                                            \
     TEST_P(DropIn, RandomOperationsOn##ranks##RanksPart##part) {                                  \
         if (!runs_all()) GTEST_SKIP() << "for a run of all tests";                                \

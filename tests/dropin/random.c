@@ -32,6 +32,24 @@ static void settle(Window* window, int at) {
     window->requests[at] = MPI_REQUEST_NULL;
 }
 
+/* The program knows that the one at `at` is complete: ends it in one of several ways. */
+static void end_complete(Window* window, int at, Word* own) {
+    MPI_Request* const request = &window->requests[at];
+    int flag = 0, index = -1, count = 0;
+    doing("random operations: ending the complete one at %d", at);
+    switch (drawn(own, 6)) {
+        case 0: CALL(MPI_Wait(request, MPI_STATUS_IGNORE)); break;
+        case 1: CALL(MPI_Test(request, &flag, MPI_STATUS_IGNORE)), CHECK(flag); break;
+        case 2: CALL(MPI_Waitany(1, request, &index, MPI_STATUS_IGNORE)), CHECK(index == 0); break;
+        case 3:
+            CALL(MPI_Testsome(1, request, &count, &index, MPI_STATUSES_IGNORE)), CHECK(count == 1);
+            break;
+        default: CALL(MPI_Request_free(request));
+    }
+    CHECK(*request == MPI_REQUEST_NULL);
+    settle(window, at);
+}
+
 /* Completes a random selection, at least the one at `needed`. */
 static void complete_needed(Window* window, int needed, Word* own) {
     MPI_Status statuses[WINDOW];
@@ -53,8 +71,7 @@ static void complete_needed(Window* window, int needed, Word* own) {
                     CALL(MPI_Test(&window->requests[index], &flag, MPI_STATUS_IGNORE));
                 else
                     CALL(MPI_Request_get_status(window->requests[index], &flag, MPI_STATUS_IGNORE));
-                if (flag && way == BY_GET_STATUS)
-                    CALL(MPI_Wait(&window->requests[index], MPI_STATUS_IGNORE));
+                if (flag && way == BY_GET_STATUS) end_complete(window, index, own);
                 if (flag) settle(window, index);
                 break;
             case BY_WAITALL: /* seldom: it empties the window */
@@ -69,23 +86,19 @@ static void complete_needed(Window* window, int needed, Word* own) {
 #if HAS_STATUS_OF_LISTS
             case BY_GET_STATUS_ALL:
                 CALL(MPI_Request_get_status_all(WINDOW, window->requests, &flag, statuses));
-                if (!flag) break;
-                CALL(MPI_Waitall(WINDOW, window->requests, statuses));
-                for (i = 0; i < WINDOW; ++i) settle(window, i);
+                for (i = 0; flag && i < WINDOW; ++i) {
+                    if (window->is_open[i]) end_complete(window, i, own);
+                }
                 break;
             case BY_GET_STATUS_ANY:
                 CALL(MPI_Request_get_status_any(WINDOW, window->requests, &index, &flag, statuses));
-                if (!flag) break;
-                CALL(MPI_Wait(&window->requests[index], MPI_STATUS_IGNORE));
-                settle(window, index);
+                if (flag && index != MPI_UNDEFINED) end_complete(window, index, own);
                 break;
             case BY_GET_STATUS_SOME:
                 CALL(MPI_Request_get_status_some(WINDOW, window->requests, &outcount, indices,
                                                  statuses));
-                for (i = 0; i < outcount; ++i) {
-                    CALL(MPI_Wait(&window->requests[indices[i]], MPI_STATUS_IGNORE));
-                    settle(window, indices[i]);
-                }
+                for (i = 0; outcount != MPI_UNDEFINED && i < outcount; ++i)
+                    end_complete(window, indices[i], own);
                 break;
 #endif
             case BY_WAITSOME:

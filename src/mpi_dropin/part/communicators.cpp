@@ -1,6 +1,7 @@
 #include "mpi_dropin/part/communicators.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -195,6 +196,20 @@ void leave_communicators() {
 int raise_error(const TakenComm& comm, int code) {
     mpi.Comm_call_errhandler(comm.is_freed ? MPI_COMM_SELF : comm.handle, code);
     return code;
+}
+
+int refuse_request(const TakenComm* comm, Misuse why) {
+    static constexpr const char* sentences[] = {
+        "MPI_Start: the operation is active", "MPI_Request_free: the operation is active",
+        "MPI_Cancel: a collective operation cannot be cancelled",
+        "a call got a copy of a request that has been completed"};
+    // The MPI's own message names the function that calls the handler.
+    static std::atomic<bool> has_said[static_cast<int>(Misuse::number)];
+    if (!has_said[static_cast<int>(why)].exchange(true))
+        std::fprintf(stderr, "weft: %s\n", sentences[static_cast<int>(why)]);
+    if (comm) return raise_error(*comm, MPI_ERR_REQUEST);
+    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return MPI_ERR_REQUEST;
 }
 
 CommConstruction::CommConstruction(MPI_Comm parent) {

@@ -42,6 +42,10 @@ void leave_communicators();
 
 // Reports an error of a call on `comm` through its error handler.
 int raise_error(const TakenComm& comm, int code);
+// What a call may not do with a request.
+enum class Misuse { starts_active, frees_active, cancels, has_old_copy, number };
+// Reports MPI_ERR_REQUEST in the same way, and returns it. Null: on no known communicator.
+int refuse_request(const TakenComm* comm, Misuse why);
 
 // Surrounds the call of an MPI constructor. Meanwhile other ranks may already use the new communicator.
 class CommConstruction {

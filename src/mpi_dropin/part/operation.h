@@ -24,6 +24,8 @@ struct Operation {
     bool is_over = false;  // Weft's operation is
     bool is_told = false;  // and the MPI knows
     bool is_hidden = false;
+    bool is_freed = false;                // by the program, while it was active
+    Operation* next_abandoned = nullptr;  // then
     bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
     int outcome = MPI_SUCCESS;
     int ticket = -1;  // of the message that completes a persistent request

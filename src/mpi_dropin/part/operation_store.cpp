@@ -53,7 +53,7 @@ void give_back(Operation& operation) {
     operation.request = WEFT_REQUEST_NULL;
     operation.comm = nullptr;
     operation.is_persistent = operation.is_active = operation.is_over = operation.is_told =
-        operation.is_hidden = false;
+        operation.is_hidden = operation.is_freed = false;
     operation.outcome = MPI_SUCCESS;
     operation.combining = nullptr;
     operation.stores = operation.fetches = false;

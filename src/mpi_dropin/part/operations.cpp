@@ -19,6 +19,13 @@ std::atomic<unsigned> finished_alone{0};
 DropInSettings settings;
 bool counts_only = false;  // a program of sessions: there is nothing to take
 MPI_Request never = MPI_REQUEST_NULL;
+std::atomic<Operation*> abandoned{nullptr};  // the first of a list
+
+// The code of an outcome for which no error handler is called.
+int dropped(const OperationOutcome& outcome) {
+    if (outcome.comm) let_go(*outcome.comm);
+    return outcome.code;
+}
 
 // The three functions of a generalized request.
 int describe_status(void*, MPI_Status* status) {
@@ -94,6 +101,28 @@ OperationOutcome outcome_of(const Operation& operation) {
     return {operation.outcome, operation.comm};
 }
 
+void free_persistent(Operation& operation) {
+    MPI_Request request = operation.handle;
+    forget(operation);
+    mpi.Request_free(&request);
+}
+
+// Completes those of the abandoned operations that are over, or waits for all.
+void complete_abandoned(bool waits) {
+    Operation* next = nullptr;
+    for (Operation* operation = abandoned.exchange(nullptr); operation; operation = next) {
+        next = operation->next_abandoned;
+        if (waits) await_all({&operation, 1});
+        if (!is_complete(*operation)) {
+            abandon(*operation);
+            continue;
+        }
+        const bool is_persistent = operation->is_persistent;
+        raise(complete_now(*operation));
+        if (is_persistent) free_persistent(*operation);
+    }
+}
+
 // A blocking call: it has no MPI request.
 int finish_blocking(Operation& operation) {
     Operation* const one = &operation;
@@ -119,23 +148,14 @@ int open_operations(const DropInSettings& agreed) {
 
 void close_operations() {
     await_all(pending_operations(nullptr));
-    close_unused();
+    complete_abandoned(true);
     // The MPI must not find requests that the program has left behind: it would free those of a ticket's communicator.
     for (Operation* operation : left_operations()) {
-        MPI_Request request = operation->handle;
-        if (operation->is_active) {
-            settle(*operation);
-            mpi.Wait(&request, MPI_STATUS_IGNORE);
-        }
-        if (operation->is_persistent) {
-            forget(*operation);
-            mpi.Request_free(&request);
-        } else {
-            leave(*operation);
-            operation->keeps_handle = false;
-            give_back(*operation);
-        }
+        const bool is_persistent = operation->is_persistent;
+        if (operation->is_active) dropped(complete_now(*operation));
+        if (is_persistent) free_persistent(*operation);
     }
+    close_unused();
     if (never != MPI_REQUEST_NULL) {
         mpi.Grequest_complete(never);
         mpi.Wait(&never, MPI_STATUS_IGNORE);
@@ -151,6 +171,7 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     TakenComm* const taken_comm = taken(comm);
     if (!taken_comm)
         return leave_to_mpi(nullptr, function, counts_only ? Left::session : Left::communicator);
+    if (abandoned.load(std::memory_order_relaxed)) complete_abandoned(false);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
     Operation& operation = take_unused(form == Form::nonblocking);
     operation.comm = taken_comm;
@@ -245,7 +266,11 @@ void finish_construction(Operation& operation) {
 
 int start(Operation& operation) {
     if (operation.is_active) {
-        return raise_error(*operation.comm, MPI_ERR_REQUEST);
+        if (!operation.is_persistent || !is_complete(operation)) {
+            return refuse_request(operation.comm, Misuse::starts_active);
+        }
+        // The program knows that it is complete, but has not completed it.
+        if (const int error = raise(complete_now(operation))) return error;
     }
     if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
@@ -420,6 +445,22 @@ int raise(const OperationOutcome& outcome) {
     raise_error(*outcome.comm, outcome.code);
     let_go(*outcome.comm);
     return outcome.code;
+}
+
+OperationOutcome complete_now(Operation& operation) {
+    if (can_finish(operation)) return finish(operation);
+    settle(operation);
+    MPI_Request request = operation.handle;
+    const OperationOutcome outcome = retire(operation);
+    mpi.Wait(&request, MPI_STATUS_IGNORE);
+    return outcome;
+}
+
+void abandon(Operation& operation) {
+    operation.is_freed = true;
+    operation.next_abandoned = abandoned.load();
+    while (!abandoned.compare_exchange_weak(operation.next_abandoned, &operation)) {
+    }
 }
 
 void forget(Operation& operation) {

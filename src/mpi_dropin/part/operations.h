@@ -82,8 +82,12 @@ void hide(Operation& operation);
 void show(Operation& operation);
 // Calls the error handler if the outcome is an error. Returns the code.
 int raise(const OperationOutcome& outcome);
+// Completes an operation that is over as MPI_Wait does, for a call that the MPI does not complete requests by.
+OperationOutcome complete_now(Operation& operation);
 // Frees an inactive persistent operation.
 void forget(Operation& operation);
+// The program has freed an active operation, which goes on.
+void abandon(Operation& operation);
 // A constructor's request is complete, but the program has not yet completed it.
 void take_made(Operation& operation);
 // ... and the program has.

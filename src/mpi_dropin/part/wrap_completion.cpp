@@ -38,12 +38,11 @@ class ShortList {
 
 // Whether a request names an operation that the program has already completed (it kept a copy of the handle): the
 // generalized request waits for the next one, and must stay as it is. The MPI would wait for it forever.
-bool is_stale(const Operation& operation) { return operation.keeps_handle && !operation.is_active; }
-
-int refuse_stale() {
-    mpi.Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
-    return MPI_ERR_REQUEST;
+bool is_stale(const Operation& operation) {
+    return operation.is_freed || (operation.keeps_handle && !operation.is_active);
 }
+
+int refuse_stale() { return refuse_request(nullptr, Misuse::has_old_copy); }
 
 // The entries of a request list that belong to operations of Weft.
 class Watched {
@@ -56,7 +55,7 @@ class Watched {
             Operation* const operation = lookup.of(requests[i]);
             if (operation && operation->is_constructor) {
                 constructions_.push_back({i, operation});
-            } else if (operation && operation->is_active) {
+            } else if (operation && operation->is_active && !operation->is_freed) {
                 operations_.add(operation);
                 indices_.add(i);
                 continue;
@@ -558,21 +557,41 @@ int Startall(int count, MPI_Request* requests) {
     return MPI_SUCCESS;
 }
 
+#ifdef OPEN_MPI
+constexpr bool refuses_to_free_active = true;
+#else
+constexpr bool refuses_to_free_active = false;
+#endif
+
 int Request_free(MPI_Request* request) {
     Operation* const operation = operation_at(request);
     if (operation && is_stale(*operation)) return refuse_stale();
     if (!operation || operation->is_constructor) return mpi.Request_free(request);
-    // MPI does not allow this for active collective operations.
-    if (operation->is_active) return raise_error(*operation->comm, MPI_ERR_REQUEST);
-    forget(*operation);
-    return mpi.Request_free(request);
+    const bool is_persistent = operation->is_persistent;
+    OperationOutcome outcome;
+    if (operation->is_active && !is_complete(*operation)) {
+        // MPI does not allow this. Each MPI keeps its own answer.
+        if (refuses_to_free_active) {
+            return refuse_request(operation->comm, Misuse::frees_active);
+        }
+        abandon(*operation);
+        *request = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    }
+    if (operation->is_active) outcome = complete_now(*operation);
+    if (is_persistent) {
+        forget(*operation);
+        mpi.Request_free(request);
+    }
+    *request = MPI_REQUEST_NULL;
+    return raise(outcome);
 }
 
 int Cancel(MPI_Request* request) {
     Operation* const operation = operation_at(request);
     if (operation && is_stale(*operation)) return refuse_stale();
     if (!operation || operation->is_constructor) return mpi.Cancel(request);
-    return raise_error(*operation->comm, MPI_ERR_REQUEST);
+    return refuse_request(operation->comm, Misuse::cancels);
 }
 
 const Wrapper wrappers[] = {
