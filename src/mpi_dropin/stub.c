@@ -77,6 +77,7 @@ __asm__(
 #define CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
 #define FUNCTION(name) STUB("MPI_" #name)
+#define EXTENSION(name) STUB("MPIX_" #name)
 #include "collectives.def"
 #include "functions.def"
 

@@ -24,22 +24,24 @@ class Preloaded : public OnEveryMpi {
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
 
-    static std::string program() {
+    // Compiled once, and again after a change of its source.
+    static std::string compiled(const std::string& source, const std::string& output,
+                                const std::string& compiler = "mpicc") {
         const std::string folder = WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi().name);
         std::filesystem::create_directories(folder);
-        const std::string path = folder + "/small", own = path + "." + std::to_string(getpid());
+        const std::string path = folder + "/" + output, own = path + "." + std::to_string(getpid());
+        const std::string from = WEFT_SOURCE_DIR "/tests/dropin/programs/" + source;
         if (std::filesystem::exists(path) &&
-            std::filesystem::last_write_time(path) >
-                std::filesystem::last_write_time(WEFT_SOURCE_DIR "/tests/dropin/programs/small.c"))
+            std::filesystem::last_write_time(path) > std::filesystem::last_write_time(from))
             return path;
-        const Finished done = run(mpi().around(
-            "mpicc -std=c99 -pedantic -Wall -Wextra -Werror "
-            "-Wno-stringop-overflow " WEFT_SOURCE_DIR "/tests/dropin/programs/small.c -o " +
-            own));
+        const Finished done =
+            run(mpi().around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror " +
+                             "-Wno-stringop-overflow " + from + " -o " + own + " -ldl"));
         EXPECT_EQ(done.status, 0) << done.out << done.err;
         std::filesystem::rename(own, path);
         return path;
     }
+    static std::string program() { return compiled("small.c", "small"); }
     static Finished alone(const std::string& what, const std::string& settings = "",
                           int ranks = 2) {
         return run(mpi().job(ranks, program() + " " + what, settings));
@@ -106,6 +108,79 @@ TEST_P(Preloaded, TenThousandMayBeOutstanding) {
     EXPECT_EQ(done.status, 0) << done.out << done.err;
     EXPECT_EQ(done.out, "right\n");
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +10000 +0 ").empty()) << done.err;
+}
+
+TEST_P(Preloaded, MpichsRequestIsCompleteIsAnswered) {
+    if (mpi().name != std::string("mpich")) GTEST_SKIP() << "is about MPICH's own function";
+    std::vector<std::string> jobs = {"asks", "WEFT_TRANSPORT=mpi asks", "asks_in_poll",
+                                     "WEFT_ENGINE=manual asks_in_poll 3"};
+    if (runs_all()) {
+        for (const char* job : {"asks 3", "WEFT_TRANSPORT=mpi asks 3", "asks_in_poll 3",
+                                "WEFT_ENGINE=manual asks", "WEFT_ENGINE=manual asks_in_poll"})
+            jobs.emplace_back(job);
+    }
+    for (const std::string& job : jobs) {
+        const std::size_t at = job.find("asks");
+        const Finished done = with_weft(job.substr(at), job.substr(0, at), 3);
+        EXPECT_EQ(done.status, 0) << job << done.out << done.err;
+        EXPECT_EQ(done.out, "right\n") << job;
+        EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +100 +0 ").empty()) << job << done.err;
+    }
+}
+
+// A process of which only a part calls Weft's wrappers: what docs/preload.md says that it may do.
+class PreloadedInPart : public Preloaded {
+  protected:
+    void SetUp() override {
+        Preloaded::SetUp();
+        if (IsSkipped()) return;
+        if (const std::string absence = absence_of_library_alone(); !absence.empty())
+            GTEST_SKIP() << "RTLD_DEEPBIND does not go with AddressSanitizer";
+    }
+    // The plugin calls the MPI's own functions.
+    static Finished with_plugin(const std::string& what, const std::string& settings = "") {
+        const std::string plugin =
+            compiled("half.c", "half_plugin.so", "mpicc -shared -fPIC -DIS_PLUGIN");
+        const std::string words = " " + plugin + " " + what;
+        return run(mpi().job(3, compiled("half.c", "half") + words,
+                             preload_of(mpi().name).settings + " " + settings));
+    }
+    static void expect_right(const Finished& done, const std::string& taken) {
+        EXPECT_EQ(done.status, 0) << done.out << done.err;
+        EXPECT_TRUE(contains(done.out, "right\n")) << done.out;
+        EXPECT_EQ(matches_in(done.err, taken).size(), 3u) << done.err;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(On, PreloadedInPart, testing::ValuesIn(mpis()), name_of_mpi);
+
+// MPICH and Intel MPI poll Weft for those who wait for a request of its.
+TEST_P(PreloadedInPart, MpichsOwnFunctionsCompleteRequests) {
+    if (mpi().is_openmpi()) GTEST_SKIP() << "Open MPI has no such polls";
+    expect_right(with_plugin("completes"), "MPI_Iallreduce +450 +0 ");
+    expect_right(with_plugin("completes multiple"), "MPI_Iallreduce +450 +0 ");
+    if (!has_hook() || !runs_all()) return;
+    expect_right(with_plugin("completes", "WEFT_ENGINE=manual"), "MPI_Iallreduce +450 +0 ");
+    expect_right(with_plugin("completes", "WEFT_TRANSPORT=mpi"), "MPI_Iallreduce +450 +0 ");
+}
+
+TEST_P(PreloadedInPart, TheMpisOwnFunctionFreesRequests) {
+    expect_right(with_plugin("frees"), "MPI_Ibarrier +20 +0 ");
+}
+
+TEST_P(PreloadedInPart, WrappersCompleteTheMpisOwnOperations) {
+    expect_right(with_plugin("starts"), "MPI_Iallreduce +200 +0 ");
+}
+
+// As Julia's MPI.jl does it.
+TEST_P(PreloadedInPart, NamesOfTheProcessAreTaken) {
+    const std::string headers = "-DIS_OPENER -I" + mpi().folder() + "/include";
+    const std::string opener = compiled("half.c", "half_opener", WEFT_C_COMPILER " " + headers);
+    const std::string library =
+        mpi().folder() + "/lib/" + (mpi().is_openmpi() ? "libmpi.so.40" : "libmpi.so.12");
+    const Finished done =
+        run(mpi().job(3, opener + " " + library, preload_of(mpi().name).settings));
+    expect_right(done, "MPI_Iallreduce +1 +0 ");
 }
 
 TEST_P(Preloaded, ADeadRankEndsTheJobAsItWouldWithout) {

@@ -26,7 +26,8 @@ struct Operation {
     bool is_hidden = false;
     bool is_freed = false;                // by the program, while it was active
     Operation* next_abandoned = nullptr;  // then
-    bool keeps_handle = false;  // a generalized request that is in the map, whether in use or not
+    bool keeps_handle = false;    // a generalized request that is in the map, whether in use or not
+    Operation** owner = nullptr;  // ... in which it knows this operation
     int outcome = MPI_SUCCESS;
     int ticket = -1;  // of the message that completes a persistent request
     CombiningByMpi* combining = nullptr;

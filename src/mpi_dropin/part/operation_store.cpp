@@ -81,6 +81,12 @@ void leave(Operation& operation) {
     entered.store(all.size(), std::memory_order_relaxed);
 }
 
+void disown(Operation& operation) {
+    operation.keeps_handle = false;
+    Operation** const owner = std::exchange(operation.owner, nullptr);
+    if (owner && !operation.is_hidden) *owner = nullptr;
+}
+
 std::vector<Operation*> pending_operations(const TakenComm* comm) {
     std::vector<Operation*> pending;
     const Exclusive exclusive;
@@ -104,8 +110,9 @@ void close_unused() {
     for (Operation* operation : ready) {
         leave(*operation);
         mpi.Grequest_complete(operation->handle);
+        if (!operation->owner) continue;  // the program had freed it past our wrappers
+        disown(*operation);
         mpi.Wait(&operation->handle, MPI_STATUS_IGNORE);
-        operation->keeps_handle = false;
     }
     ready.clear();
 }

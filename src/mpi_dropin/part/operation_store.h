@@ -34,6 +34,8 @@ void give_back(Operation& operation);
 // operation_of() finds it from now on; or no longer.
 void enter(Operation& operation);
 void leave(Operation& operation);
+// The MPI frees the generalized request of an operation that has left.
+void disown(Operation& operation);
 
 // Operations that have begun and are not known to be over. Null: on any communicator.
 std::vector<Operation*> pending_operations(const TakenComm* comm);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "mpi_dropin/part/exclusive.h"
+#include "mpi_dropin/part/mpi_channel.h"
 #include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/tickets.h"
 #include "mpi_dropin/part/weft_call.h"
@@ -27,13 +30,68 @@ int dropped(const OperationOutcome& outcome) {
     return outcome.code;
 }
 
-// The three functions of a generalized request.
+// The functions of a generalized request.
 int describe_status(void*, MPI_Status* status) {
     fill(status);
     return MPI_SUCCESS;
 }
-int ignore_free(void*) { return MPI_SUCCESS; }
+int free_request(void* owner) {
+    const std::unique_ptr<Operation*> owned(static_cast<Operation**>(owner));
+    // Otherwise code that does not call our wrappers has completed it.
+    Operation* const operation = owned ? *owned : nullptr;
+    if (!operation) return MPI_SUCCESS;
+    if (!operation->is_active) {  // freed by it long ago: close_unused()
+        disown(*operation);
+        return MPI_SUCCESS;
+    }
+    if (!operation->is_told) {  // freed
+        leave(*operation);
+        disown(*operation);
+        abandon(*operation);
+        return MPI_SUCCESS;
+    }
+    return dropped(retire(*operation));
+}
 int ignore_cancel(void*, int) { return MPI_SUCCESS; }
+
+thread_local bool is_in_wrapper = false;  // of a completion function for several requests
+
+// The MPI's completion functions call these two if their caller is not our wrapper.
+int poll_request(void* owner, MPI_Status*) {
+    Operation* const operation = *static_cast<Operation**>(owner);
+    if (!operation || !operation->is_active || is_in_wrapper || is_inside_weft())
+        return MPI_SUCCESS;
+    const InsidePoll quiet;
+    settle(*operation);
+    return MPI_SUCCESS;
+}
+int await_requests(int count, void** owners, double, MPI_Status*) {
+    for (int i = 0; i < count; ++i) {
+        Operation* const operation = *static_cast<Operation**>(owners[i]);
+        if (!operation || !operation->is_active) continue;
+        await_all({&operation, 1});
+        settle(*operation);
+    }
+    return MPI_SUCCESS;
+}
+
+// Not over the MPI with several threads: one that has Weft's lock may be waiting for the MPI's.
+bool is_polled() {
+    return mpi.Grequest_start_polled && !(is_mpi_channel_open() && Exclusive::has_several_threads);
+}
+
+// The operation finds its way from the MPI's request, too.
+int start_generalized(Operation& operation, MPI_Request* request) {
+    std::unique_ptr<Operation*> owner(new (std::nothrow) Operation*(&operation));
+    if (!owner) return MPI_ERR_NO_MEM;
+    const int error =
+        is_polled() ? mpi.Grequest_start_polled(describe_status, free_request, ignore_cancel,
+                                                poll_request, await_requests, owner.get(), request)
+                    : mpi.Grequest_start(describe_status, free_request, ignore_cancel, owner.get(),
+                                         request);
+    if (error == MPI_SUCCESS) operation.owner = owner.release();
+    return error;
+}
 
 int fetch(const Operation& operation) {
     if (operation.send.has_copy()) {
@@ -86,7 +144,7 @@ int open_request(Operation& operation, MPI_Request* request) {
         if (error != MPI_SUCCESS) return error;
         error = open_receive(operation.ticket, request);
     } else {
-        error = mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, request);
+        error = start_generalized(operation, request);
     }
     if (error != MPI_SUCCESS) return error;
     operation.handle = *request;
@@ -143,7 +201,7 @@ int open_operations(const DropInSettings& agreed) {
     settings = agreed;
     counts_only = false;
     if (const int error = open_tickets()) return error;
-    return mpi.Grequest_start(describe_status, ignore_free, ignore_cancel, nullptr, &never);
+    return mpi.Grequest_start(describe_status, free_request, ignore_cancel, nullptr, &never);
 }
 
 void close_operations() {
@@ -423,7 +481,7 @@ OperationOutcome retire(Operation& operation) {
         return outcome;
     }
     if (!operation.is_hidden) leave(operation);
-    operation.keeps_handle = false;
+    disown(operation);
     give_back(operation);
     return outcome;
 }
@@ -431,12 +489,14 @@ OperationOutcome retire(Operation& operation) {
 void hide(Operation& operation) {
     if (!operation.is_constructor && (operation.is_persistent || !operation.is_told)) return;
     operation.is_hidden = true;
+    if (operation.owner) *operation.owner = nullptr;
     leave(operation);
 }
 
 void show(Operation& operation) {
     if (!operation.is_hidden) return;
     operation.is_hidden = false;
+    if (operation.owner) *operation.owner = &operation;
     enter(operation);
 }
 
@@ -468,6 +528,9 @@ void forget(Operation& operation) {
     weft_request_free(&operation.request);
     give_back(operation);
 }
+
+WithoutPolls::WithoutPolls() : was_in_wrapper_(std::exchange(is_in_wrapper, true)) {}
+WithoutPolls::~WithoutPolls() { is_in_wrapper = was_in_wrapper_; }
 
 void drive() {
     int flag = 0;

@@ -93,6 +93,18 @@ void take_made(Operation& operation);
 // ... and the program has.
 void finish_construction(Operation& operation);
 
+// While a completion function of the MPI gets requests of operations that may go on: it must not complete these.
+class WithoutPolls {
+  public:
+    WithoutPolls();
+    ~WithoutPolls();
+    WithoutPolls(const WithoutPolls&) = delete;
+    WithoutPolls& operator=(const WithoutPolls&) = delete;
+
+  private:
+    bool was_in_wrapper_;
+};
+
 // Lets the MPI make progress.
 void drive();
 

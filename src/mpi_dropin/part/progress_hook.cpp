@@ -23,9 +23,8 @@ thread_local bool is_running = false;
 [[maybe_unused]] void call_weft() {
     if (is_closed_here) return;
     if (!takes_any_thread && !pthread_equal(pthread_self(), first_thread)) return;
-    is_closed_here = is_running = true;
+    const InsidePoll quiet;
     weft_progress();
-    is_closed_here = is_running = false;
 }
 
 #if defined(OPEN_MPI)
@@ -130,6 +129,15 @@ void need_hook_less() {
 }
 
 bool is_in_hook() { return is_running; }
+bool is_inside_weft() { return is_closed_here; }
+
+InsidePoll::InsidePoll() : was_closed_(is_closed_here), was_running_(is_running) {
+    is_closed_here = is_running = true;
+}
+InsidePoll::~InsidePoll() {
+    is_closed_here = was_closed_;
+    is_running = was_running_;
+}
 
 WithoutHook::WithoutHook() : was_closed_(is_closed_here) { is_closed_here = true; }
 WithoutHook::~WithoutHook() { is_closed_here = was_closed_; }

@@ -23,6 +23,21 @@ void need_hook_less();
 // The caller is inside the hook: the MPI must not be asked to poll; it does so afterwards.
 bool is_in_hook();
 
+// Whether this thread is inside a call of Weft that calls the MPI: it has Weft's lock.
+bool is_inside_weft();
+
+// The same for a function that the MPI, or code that it calls, calls for another reason.
+class InsidePoll {
+  public:
+    InsidePoll();
+    ~InsidePoll();
+    InsidePoll(const InsidePoll&) = delete;
+    InsidePoll& operator=(const InsidePoll&) = delete;
+
+  private:
+    bool was_closed_, was_running_;
+};
+
 // While Weft calls the MPI with its lock held, the hook does nothing.
 class WithoutHook {
   public:

@@ -43,10 +43,12 @@ bool find_underneath(void* handle) {
 #define CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
 #define FUNCTION(name)
+#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
 #undef CONSTRUCTOR
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
+#undef EXTENSION
 #define COLLECTIVE(Name, name, parameters, arguments)         \
     find(handle, mpi.I##name, "PMPI_I" #name);                \
     find(handle, mpi.Name##_init, "PMPI_" #Name "_init");     \
@@ -70,6 +72,7 @@ bool find_underneath(void* handle) {
     find(handle, mpi.Group_from_session_pset, "PMPI_Group_from_session_pset");
 #endif
     find(handle, mpi.Request_is_complete, "PMPIX_Request_is_complete");
+    find(handle, mpi.Grequest_start_polled, "PMPIX_Grequest_start");
     return true;
 }
 

@@ -33,10 +33,12 @@ struct Underneath {
 #define CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
 #define FUNCTION(name)
+#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
 #undef CONSTRUCTOR
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
+#undef EXTENSION
 
 #define COLLECTIVE(Name, name, parameters, arguments)                                    \
     int (*I##name)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;               \
@@ -81,6 +83,11 @@ struct Underneath {
 
     // MPICH's own: whether a request is complete, without a poll.
     bool (*Request_is_complete)(MPI_Request) = nullptr;
+    // ... and Intel MPI's: a generalized request, with a function that its completion functions call.
+    int (*Grequest_start_polled)(MPI_Grequest_query_function*, MPI_Grequest_free_function*,
+                                 MPI_Grequest_cancel_function*, int (*poll)(void*, MPI_Status*),
+                                 int (*wait)(int, void**, double, MPI_Status*), void*,
+                                 MPI_Request*) = nullptr;
 };
 
 extern Underneath mpi;

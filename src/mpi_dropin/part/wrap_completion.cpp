@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/wrappers.h"
 
 namespace weft::dropin {
@@ -202,6 +203,7 @@ class Watched {
     std::vector<std::pair<int, OperationOutcome>> failed_;
     bool has_others_ = false;
     bool has_stale_ = false;
+    const WithoutPolls quiet_;
 };
 
 // The return value of a completion function for several requests, some of which failed in Weft.
@@ -477,6 +479,16 @@ int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return error;
 }
 
+// MPICH's own. Unlike the others it does not let the MPI poll, which may itself have called the program.
+int Request_is_complete(MPI_Request request) {
+    Operation* const operation = operation_of(request);
+    if (!operation || operation->is_constructor) return mpi.Request_is_complete(request);
+    if (is_stale(*operation) || !operation->is_active) return 1;
+    if (is_inside_weft()) return operation->is_over;
+    const InsidePoll quiet;
+    return is_complete(*operation);
+}
+
 int Request_get_status_all(int count, const MPI_Request* requests, int* flag,
                            MPI_Status* statuses) {
     if (!has_operations() || !flag) [[likely]]
@@ -605,6 +617,7 @@ const Wrapper wrappers[] = {
     WRAPPER(Waitsome),
     WRAPPER(Testsome),
     WRAPPER(Request_get_status),
+    wrapper_of<Request_is_complete>("MPIX_Request_is_complete"),
     WRAPPER(Request_get_status_all),
     WRAPPER(Request_get_status_any),
     WRAPPER(Request_get_status_some),

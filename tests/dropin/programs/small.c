@@ -525,6 +525,51 @@ static void finalizes_with_requests(void) {
     reduce();
 }
 
+/* MPICH's extension: a program asks whether requests are complete, without a poll, and polls by itself. */
+#ifdef MPIX_STREAM_NULL
+static MPI_Request asked;
+static int found_complete;
+static int ask_in_poll(MPIX_Async_thing thing) {
+    (void)thing;
+    if (!MPIX_Request_is_complete(asked)) return MPIX_ASYNC_NOPROGRESS;
+    found_complete = 1;
+    return MPIX_ASYNC_DONE;
+}
+
+static void asks(int in_poll) {
+    int round, i, out[3], in;
+    MPI_Request requests[3];
+    for (round = 0; round < 60; ++round) {
+        const int is_persistent = round % 3 == 2;
+        in = rank + round;
+        if (is_persistent) {
+            MPI_Allreduce_init(&in, &out[0], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, MPI_INFO_NULL,
+                               &requests[0]);
+            expect(MPIX_Request_is_complete(requests[0]), "a request that is not active");
+            MPI_Start(&requests[0]);
+        } else {
+            MPI_Iallreduce(&in, &out[0], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[0]);
+        }
+        MPI_Iallreduce(&in, &out[1], 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &requests[1]);
+        MPI_Irecv(&out[2], 1, MPI_INT, (rank + 1) % ranks, 0, MPI_COMM_WORLD, &requests[2]);
+        MPI_Send(&round, 1, MPI_INT, (rank + ranks - 1) % ranks, 0, MPI_COMM_WORLD);
+        for (i = 0; i < 3; ++i) {
+            found_complete = 0;
+            asked = requests[i];
+            if (in_poll) MPIX_Async_start(ask_in_poll, NULL, MPIX_STREAM_NULL);
+            while (in_poll ? !found_complete : !MPIX_Request_is_complete(requests[i]))
+                MPIX_Stream_progress(MPIX_STREAM_NULL);
+        }
+        expect(out[0] == ranks - 1 + round && out[1] == out[0] && out[2] == round, "a result");
+        if (is_persistent) MPI_Request_free(&requests[0]);
+        MPI_Waitall(3 - is_persistent, requests + is_persistent, MPI_STATUSES_IGNORE);
+    }
+    if (rank == 0) printf("right\n");
+}
+#else
+static void asks(int in_poll) { (void)in_poll; }
+#endif
+
 /* Many outstanding at once. */
 static void many(void) {
     static int given[10000], sums[10000];
@@ -744,6 +789,8 @@ int main(int argc, char** argv) {
     if (!strcmp(what, "waits_for_any")) waits_for_any();
     if (!strcmp(what, "bounds")) bounds();
     if (!strcmp(what, "many")) many();
+    if (!strcmp(what, "asks")) asks(0);
+    if (!strcmp(what, "asks_in_poll")) asks(1);
     if (!strcmp(what, "lacks_memory")) lacks_memory();
     if (!strcmp(what, "start_lacks_memory")) start_lacks_memory();
 #if IS_MPI_4
