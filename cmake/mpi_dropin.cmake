@@ -52,7 +52,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT WEFT_MPIC
         endforeach()
     endif()
 
-    add_library(weft_mpi SHARED ${dropin_sources}/stub.c)
+    add_library(weft_mpi SHARED ${dropin_sources}/stub.c ${dropin_sources}/stand_ins.c)
     target_include_directories(weft_mpi PRIVATE ${dropin_sources})
     set_target_properties(weft_mpi PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
     target_link_libraries(weft_mpi PRIVATE ${CMAKE_DL_LIBS})

@@ -3,7 +3,7 @@
 //
 // The first call of a function looks for the MPI that the process has loaded, and opens the part that was compiled
 // for its binary interface (src/mpi_dropin/part), which is beside this library. Where there is no such part, or it
-// does not wrap a function, the call goes to the MPI.
+// does not wrap a function, the call goes to the MPI; if the MPI lacks it, to a stand-in.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -12,10 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct slot {
-    void* target;      // what a call jumps to
-    const char* name;  // "MPI_Bcast"
-};
+#include "stub.h"
 
 // How a stub jumps to its slot's target, and how it hands its slot to weft_first_call, which binds the slot and jumps to
 // its target. MPI's functions have no floating-point arguments.
@@ -67,12 +64,14 @@ __asm__(
             ".text\n");
 // clang-format on
 
-#define COLLECTIVE(Name, name, parameters, arguments) \
-    STUB("MPI_I" #name)                               \
-    STUB("MPI_I" #name "_c")                          \
-    STUB("MPI_" #Name "_init")                        \
-    STUB("MPI_" #Name "_init_c")                      \
-    STUB("MPI_" #Name)                                \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+    STUB("MPI_I" #name)                                              \
+    STUB("MPI_" #Name "_init")                                       \
+    STUB("MPI_" #Name)
+#define COLLECTIVE(Name, name, parameters, arguments)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+    STUB("MPI_I" #name "_c")                                     \
+    STUB("MPI_" #Name "_init_c")                                 \
     STUB("MPI_" #Name "_c")
 #define CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
@@ -85,16 +84,46 @@ static void* the_mpi;                            // as dlopen returns it; null: 
 static void* (*find_wrapper)(const char* name);  // of the part; null: there is none
 static int is_open;
 
+static const struct values of_mpich = {
+    .in_place = (void*)-1,
+    .status_ignore = (void*)1,
+    .status_bytes = 20,
+    .status_error = 16,
+    .request_bytes = 4,
+    .null_request = 0x2c000000,
+    .root = -3,
+    .cart = 2,
+    .graph = 1,
+    .no_memory = 34,
+    .unsupported = 44,
+};
+static const struct values of_openmpi = {
+    .in_place = (void*)1,
+    .status_ignore = NULL,
+    .status_bytes = 24,
+    .status_error = 8,
+    .request_bytes = sizeof(void*),
+    .null_request_name = "ompi_request_null",
+    .root = -4,
+    .cart = 1,
+    .graph = 2,
+    .no_memory = 39,
+    .unsupported = 52,
+    .persistent_prefix = "PMPIX_",
+};
+
 struct interface {
     const char* library;  // how the file's name begins, as SONAME says it
     const char* part;
+    const struct values* values;
 };
 static const struct interface interfaces[] = {
-    {"libmpi_abi.so.", "abi"},
-    {"libmpi.so.12", "mpich"},  // MPICH, Intel MPI, and others that share their binary interface
-    {"libmpich.so.12", "mpich"},
-    {"libmpi.so.40", "openmpi"},
+    {"libmpi_abi.so.", "abi", NULL},       // newer than all that is wrapped: it lacks nothing
+    {"libmpi.so.12", "mpich", &of_mpich},  // also Intel MPI, and others with that binary interface
+    {"libmpich.so.12", "mpich", &of_mpich},
+    {"libmpi.so.40", "openmpi", &of_openmpi},
 };
+static const struct values* values;
 
 struct found {
     const struct interface* interface;
@@ -180,6 +209,7 @@ static void open_all(void) {
         return;
     }
     the_mpi = dlopen(found.path, RTLD_NOLOAD | RTLD_NOW);
+    values = found.interface->values;
     if (the_mpi) {
         open_part(found.interface);
     } else {
@@ -187,7 +217,11 @@ static void open_all(void) {
     }
 }
 
-__attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* slot) {
+void* weft_find_underneath(const char* symbol) {
+    return dlsym(the_mpi ? the_mpi : RTLD_NEXT, symbol);
+}
+
+void* weft_bind_slot(struct slot* slot) {
     static int turn;  // 0: nobody opens, 1: a thread does
     void* target = NULL;
     char name[64];
@@ -200,9 +234,10 @@ __attribute__((visibility("hidden"), used)) void* weft_bind_slot(struct slot* sl
     if (find_wrapper) target = find_wrapper(slot->name);
     if (!target) {
         snprintf(name, sizeof name, "P%s", slot->name);
-        target = dlsym(the_mpi ? the_mpi : RTLD_NEXT, name);
-        if (!target) target = dlsym(the_mpi ? the_mpi : RTLD_NEXT, slot->name);
+        target = weft_find_underneath(name);
+        if (!target) target = weft_find_underneath(slot->name);
     }
+    if (!target) target = weft_find_stand_in(slot->name, values);
     if (!target) {
         fprintf(stderr, "weft: the MPI of this process does not have %s\n", slot->name);
         abort();

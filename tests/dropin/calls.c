@@ -55,18 +55,50 @@ static void* copied(Case* of, size_t bytes) {
 #define L
 #include "calls_body.h"
 
+#if !HAS_LARGE
+#define FIND(capital, small)                                   \
+    extern int MPI_I##small##_c() __attribute__((weak));       \
+    extern int MPI_##capital##_init_c() __attribute__((weak)); \
+    extern int MPI_##capital##_c() __attribute__((weak));
+FIND(Bcast, bcast)
+FIND(Gather, gather)
+FIND(Gatherv, gatherv)
+FIND(Scatter, scatter)
+FIND(Scatterv, scatterv)
+FIND(Allgather, allgather)
+FIND(Allgatherv, allgatherv)
+FIND(Alltoall, alltoall)
+FIND(Alltoallv, alltoallv)
+FIND(Alltoallw, alltoallw)
+FIND(Reduce, reduce)
+FIND(Allreduce, allreduce)
+FIND(Reduce_scatter, reduce_scatter)
+FIND(Reduce_scatter_block, reduce_scatter_block)
+FIND(Scan, scan)
+FIND(Exscan, exscan)
+FIND(Neighbor_allgather, neighbor_allgather)
+FIND(Neighbor_allgatherv, neighbor_allgatherv)
+FIND(Neighbor_alltoall, neighbor_alltoall)
+FIND(Neighbor_alltoallv, neighbor_alltoallv)
+FIND(Neighbor_alltoallw, neighbor_alltoallw)
+#endif
+
+int has_large(void) {
 #if HAS_LARGE
+    return 1;
+#else
+    return MPI_Ibcast_c != NULL;
+#endif
+}
+
 #define CALL_IT call_it_large
 #define COUNT MPI_Count
 #define DISPL MPI_Aint
 #define L _c
 #include "calls_body.h"
-#endif
 
 int call_case(Case* of) {
     of->arrays_count = 0;
-#if HAS_LARGE
     if (of->spec.large && of->spec.function != BARRIER) return call_it_large(of);
-#endif
     return call_it(of);
 }

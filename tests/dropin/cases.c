@@ -658,7 +658,7 @@ Spec drawn_spec(Word* shared, const Group* group, Form form) {
         spec.function = (Function)drawn(shared, FUNCTIONS);
     } while (is_neighbor(spec.function) && !group->has_topology);
     spec.form = form;
-    spec.large = HAS_LARGE ? (int)drawn(shared, 2) : 0;
+    spec.large = has_large() ? (int)drawn(shared, 2) : 0;
     spec.group = group;
     spec.size = drawn(shared, 10) == 0 ? 0 : drawn(shared, sizes[drawn(shared, 8)]) + 1;
     spec.root = (int)drawn(shared, group->ranks);

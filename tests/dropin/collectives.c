@@ -127,7 +127,7 @@ static void collectives(Form form) {
     memset(&spec, 0, sizeof spec);
     memset(&batch, 0, sizeof batch);
     spec.form = form;
-    spec.large = options.large && HAS_LARGE;
+    spec.large = options.large && has_large();
     group_from(&world, MPI_COMM_WORLD, "world");
     for (t = 0; t < TOPOLOGIES; ++t) make_topology(&topologies[t], t, MPI_COMM_WORLD);
     for (f = 0; f < FUNCTIONS; ++f) {
@@ -178,7 +178,7 @@ static void reductions(Form form) {
     memset(&spec, 0, sizeof spec);
     memset(&batch, 0, sizeof batch);
     spec.form = form;
-    spec.large = options.large && HAS_LARGE;
+    spec.large = options.large && has_large();
     spec.group = &world;
     group_from(&world, MPI_COMM_WORLD, "world");
     for (f = REDUCE; f <= EXSCAN; ++f) {

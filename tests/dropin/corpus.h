@@ -40,6 +40,9 @@
 #define HAS_LARGE 0
 #endif
 
+/* The forms with MPI_Count; also where the header does not declare them, but the program finds them when it runs. */
+int has_large(void);
+
 /* MPI_Request_get_status_all and its kind. */
 #define HAS_STATUS_OF_LISTS (MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1))
 
@@ -280,6 +283,7 @@ typedef struct {
 } Section;
 extern const Section collective_sections[], reduction_sections[], completion_sections[],
     communicator_sections[], regression_sections[], error_sections[], random_sections[],
-    thread_sections[], large_sections[], predefined_sections[];
+    thread_sections[], large_sections[], absent_sections[],
+    predefined_sections[];
 
 #endif

@@ -269,6 +269,16 @@ TEST_P(DropIn, PersistentCollectivesWithLargeCounts) {
     }
 }
 
+// A program that finds at run time what the library exports and the MPI lacks.
+TEST_P(DropIn, FunctionsThatTheMpiMayLack) {
+    const Words sections = {"large_arguments", "large_between_groups", "status_of_lists",
+                            "persistent_collectives", "idup_with_info"};
+    if (!is_preloaded() && !runs_all()) GTEST_SKIP() << "without Weft, for a run of all tests";
+    for (int ranks : usual({1, 2, 3, 4}, 3)) {
+        for (const char* settings : {"", "WEFT_DISABLE=all"}) expect_ok(ranks, sections, settings);
+    }
+}
+
 TEST_P(DropIn, NonblockingCollectivesWithLargeCounts) {
     if (!runs_all()) GTEST_SKIP() << "for a run of all tests";
     for (int ranks : {2, 4}) {

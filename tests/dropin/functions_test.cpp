@@ -18,9 +18,11 @@ using Names = std::set<std::string>;
 
 const Names& wrapped() {
     static const Names names = {
-#define COLLECTIVE(Name, name, parameters, arguments)                                              \
-    "MPI_I" #name, "MPI_I" #name "_c", "MPI_" #Name "_init", "MPI_" #Name "_init_c", "MPI_" #Name, \
-        "MPI_" #Name "_c",
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+    "MPI_I" #name, "MPI_" #Name "_init", "MPI_" #Name,
+#define COLLECTIVE(Name, name, parameters, arguments)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+    "MPI_I" #name "_c", "MPI_" #Name "_init_c", "MPI_" #Name "_c",
 #define CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,
 #define FUNCTION(name) "MPI_" #name,
@@ -123,8 +125,7 @@ TEST(Functions, EachLineOfTheListNamesSome) {
 }
 
 TEST(Functions, WrappedOnesExist) {
-    Names known = {"MPI_Barrier_c", "MPI_Ibarrier_c",
-                   "MPI_Barrier_init_c"};  // no counts: not there
+    Names known;
     const auto all = declared();
     if (!all.contains("mpich")) GTEST_SKIP() << "there is no MPI of the newest standard";
     for (const auto& [mpi, names] : all) known.insert(names.begin(), names.end());

@@ -85,11 +85,17 @@ static void too_late(int number) {
     _exit(1);
 }
 
-static const Section* const all[] = {collective_sections, reduction_sections,
-                                     completion_sections, communicator_sections,
-                                     regression_sections, error_sections,
-                                     random_sections,     thread_sections,
-                                     large_sections,      predefined_sections,
+static const Section* const all[] = {collective_sections,
+                                     reduction_sections,
+                                     completion_sections,
+                                     communicator_sections,
+                                     regression_sections,
+                                     error_sections,
+                                     random_sections,
+                                     thread_sections,
+                                     large_sections,
+                                     absent_sections,
+                                     predefined_sections,
                                      NULL};
 
 static const Section* section_named(const char* name) {

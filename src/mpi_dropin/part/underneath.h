@@ -51,6 +51,7 @@ struct Underneath {
 #undef COUNT
 #undef DISPL
 
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)
 #define COLLECTIVE(Name, name, parameters, arguments)                                      \
     int (*I##name##_c)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;             \
     int (*Name##_init_c)(WEFT_BARE parameters MPI_Comm, MPI_Info, MPI_Request*) = nullptr; \

@@ -48,6 +48,7 @@ namespace {
 #define DISPL MPI_Aint
 #define SUFFIXED(name) SUFFIXED_C(name)
 #define SUFFIXED_C(name) name##_c
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_)
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
 #undef COUNT
@@ -55,10 +56,13 @@ namespace {
 #undef SUFFIXED
 
 const Wrapper wrappers[] = {
-#define COLLECTIVE(Name, name, parameters, arguments_)                                     \
-    wrapper_of<I##name>("MPI_I" #name), wrapper_of<I##name##_c>("MPI_I" #name "_c"),       \
-        wrapper_of<Name##_init>("MPI_" #Name "_init"),                                     \
-        wrapper_of<Name##_init_c>("MPI_" #Name "_init_c"), wrapper_of<Name>("MPI_" #Name), \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_)                  \
+    wrapper_of<I##name>("MPI_I" #name), wrapper_of<Name##_init>("MPI_" #Name "_init"), \
+        wrapper_of<Name>("MPI_" #Name),
+#define COLLECTIVE(Name, name, parameters, arguments_)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_) \
+    wrapper_of<I##name##_c>("MPI_I" #name "_c"),                  \
+        wrapper_of<Name##_init_c>("MPI_" #Name "_init_c"),        \
         wrapper_of<Name##_c>("MPI_" #Name "_c"),
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE

@@ -1,4 +1,4 @@
-/* An MPI of three functions, which print their arguments; and the part of Weft that would be beside the library. */
+/* An MPI of few functions, which print their arguments; and the part of Weft that would be beside the library. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -21,11 +21,42 @@ int PMPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int*
     printf("mpi %d %d %d %d %d %d %d %d %d %d\n", *a, *b, *c, *d, *e, *f, *g, *h, i, *j);
     return 4;
 }
+int PMPI_Comm_size(int comm, int* ranks) {
+    *ranks = 2;
+    return comm != 9;
+}
+int PMPI_Comm_rank(int comm, int* rank) {
+    *rank = 0;
+    return comm != 9;
+}
+int PMPI_Comm_test_inter(int comm, int* is_inter) {
+    *is_inter = 0;
+    return comm != 9;
+}
+int PMPI_Comm_call_errhandler(int comm, int error) {
+    printf("error %d of %d\n", error, comm);
+    return 0;
+}
 int MPI_Ibcast(void* a, int b, void* c, int d, void* e, void* f) {
     return PMPI_Ibcast(a, b, c, d, e, f);
 }
 int MPI_Ialltoallw(int* a, int* b, int* c, int* d, int* e, int* f, int* g, int* h, int i, int* j) {
     return PMPI_Ialltoallw(a, b, c, d, e, f, g, h, i, j);
+}
+#elif defined(LARGE)
+/* Finds a function that its MPI lacks: counts as they are, then one too large. */
+#include <dlfcn.h>
+int main(void) {
+    int n[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    long long b[] = {2, 0}, c[] = {3, 0}, f[] = {6, 0}, g[] = {7, 0};
+    int (*alltoallw)(int*, long long*, long long*, int*, int*, long long*, long long*, int*, int,
+                     int*);
+    *(void**)&alltoallw = dlsym(RTLD_DEFAULT, "MPI_Ialltoallw_c");
+    if (!alltoallw || dlsym(RTLD_DEFAULT, "MPI_Barrier_c")) return 1;
+    printf("returned %d\n", alltoallw(&n[0], b, c, &n[3], &n[4], f, g, &n[7], 9, &n[9]));
+    g[1] = 1LL << 31;
+    printf("returned %d\n", alltoallw(&n[0], b, c, &n[3], &n[4], f, g, &n[7], 9, &n[9]));
+    return 0;
 }
 #elif defined(OPENS_MPI)
 /* Opens its MPI only when it runs: argv[1], with "local" or "global" names; and finds a function among all. */
