@@ -1,4 +1,4 @@
-"""Runs mpi4py's test suite without and with Weft: every test must have the same outcome.
+"""Runs the test suite of mpi4py's wheel without and with Weft: every test must have the same outcome.
 
 compare.py MPI RANKS BUILD
 
@@ -168,8 +168,8 @@ def absence(mpi, ranks, library):
     for path in (os.path.join(MPIS, mpi, "bin", "mpiexec"), os.path.join(MPIS, "mpi4py", "test", "main.py")):
         if not os.path.exists(path):
             return "there is no %s; ./dev test --all installs it" % path
-    if not glob.glob(os.path.join(MPIS, mpi, "lib", "python3*", "site-packages", "mpi4py", "MPI.*.so")):
-        return "mpi4py is not built for %s in %s; ./dev test --all does it" % (mpi, MPIS)
+    if not glob.glob(os.path.join(MPIS, mpi, "lib", "python3*", "site-packages", "mpi4py", "MPI.openmpi.*.so")):
+        return "mpi4py's wheel is not installed for %s in %s; ./dev test --all does it" % (mpi, MPIS)
     return ""
 
 
