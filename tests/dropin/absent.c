@@ -177,10 +177,33 @@ static void idup_with_info(void) {
     CALL(MPI_Comm_free(&made));
 }
 
+extern int MPIX_Request_is_complete(MPI_Request) __attribute__((weak));
+
+/* MPICH's own. */
+static void is_complete(void) {
+    int sum = 0, one = 1, message = world_rank, left = 1 << 24;
+    MPI_Request request;
+    if (!MPIX_Request_is_complete) return;
+    doing("MPIX_Request_is_complete of a collective");
+    CALL(MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(sum == world_ranks);
+    doing("MPIX_Request_is_complete of a message");
+    CALL(MPI_Irecv(&message, 1, MPI_INT, world_rank, 0, MPI_COMM_WORLD, &request));
+    CHECK(!MPIX_Request_is_complete(request));
+    CALL(MPI_Send(&one, 1, MPI_INT, world_rank, 0, MPI_COMM_WORLD));
+    while (!MPIX_Request_is_complete(request) && --left > 0)
+        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &sum, MPI_STATUS_IGNORE);
+    CHECK(left > 0);
+    CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(message == 1);
+}
+
 const Section absent_sections[] = {
     {"large_arguments", large_arguments, "unused and too large arguments of forms with MPI_Count"},
     {"large_between_groups", large_between_groups, "forms with MPI_Count on an intercommunicator"},
     {"status_of_lists", status_of_lists, "MPI_Request_get_status_all, _any and _some of messages"},
     {"persistent_collectives", persistent_collectives, "MPI_Barrier_init and MPI_Allreduce_init"},
+    {"is_complete", is_complete, "MPIX_Request_is_complete of messages"},
     {"idup_with_info", idup_with_info, "MPI_Comm_idup_with_info"},
     {NULL, NULL, NULL}};
