@@ -127,6 +127,11 @@ endforeach()
 target_sources(test_unit_emulated PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
 target_sources(test_unit_loggp_fit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
 
+if(TARGET test_tools_bench_statistics)
+    target_sources(test_tools_bench_statistics PRIVATE ${PROJECT_SOURCE_DIR}/bench/overlap/advice.cpp
+                                                       ${PROJECT_SOURCE_DIR}/bench/table.cpp)
+endif()
+
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.
 find_program(WEFT_PYTHON python3)
 mark_as_advanced(WEFT_PYTHON)

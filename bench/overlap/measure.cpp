@@ -127,8 +127,7 @@ double Cell::cpu_ms() const {
 }
 
 bool Cell::is_disturbed() const {
-    return bench::is_disturbed(overlap_percent(), median_of(&Times::blocking),
-                               engine.value == WEFT_ENGINE_THREAD_POLL);
+    return bench::is_disturbed(overlap_percent(), median_of(&Times::blocking), spins());
 }
 
 void warm_up(const Job& job, const Collective& collective, std::int64_t bytes,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "bench/overlap/advice.h"
+#include "bench/overlap/disturbed.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
@@ -27,13 +29,23 @@ struct Row {
     double blocking_us() const { return base().median_of(&Times::blocking); }
     double apart_us() const { return work_us() + blocking_us(); }
     double ideal_us() const { return std::max(work_us(), blocking_us()); }
-    // 0: as long as both, one after the other; 100: as long as the longer one.
     double hidden_percent(const Cell& cell) const {
         return 100 * (apart_us() - cell.median_of(&Times::total)) / (apart_us() - ideal_us());
     }
+    // By what the row shows.
     bool is_disturbed() const {
-        return std::any_of(cells.begin(), cells.end(),
-                           [](const Cell& cell) { return cell.is_disturbed(); });
+        return std::ranges::any_of(cells, [&](const Cell& cell) {
+            return bench::is_disturbed(hidden_percent(cell), blocking_us(), cell.spins()) ||
+                   is_impossible(hidden_percent(cell));
+        });
+    }
+    JudgedRow judged() const {
+        JudgedRow row{{}, is_disturbed()};
+        for (const Cell& cell : cells) {
+            if (&cell != &base() || cell.engine.name != std::string_view("manual"))
+                row.shares.push_back({cell.engine.name, hidden_percent(cell)});
+        }
+        return row;
     }
 };
 
@@ -49,50 +61,6 @@ std::vector<Row> rows_of(std::span<const Cell> cells) {
         begin = i;
     }
     return rows;
-}
-
-// An engine with background progress, and how much it hides: the median of the rows.
-struct Share {
-    std::string engine;
-    double percent;
-};
-
-std::vector<Share> shares_of(const std::vector<Row>& rows, std::span<const std::string> engines) {
-    std::vector<Share> shares;
-    for (const std::string& engine : engines) {
-        std::vector<double> hidden;
-        for (const Row& row : rows) {
-            if (const Cell* cell = row.of(engine)) hidden.push_back(row.hidden_percent(*cell));
-        }
-        if (!hidden.empty()) shares.push_back({engine, median(hidden)});
-    }
-    return shares;
-}
-
-std::string advice(const std::vector<Row>& rows, std::span<const std::string> engines,
-                   const OverlapOptions& options) {
-    constexpr double little_percent = 10;
-    constexpr double noise_points = 5;
-    const std::vector<Share> shares = shares_of(rows, engines);
-    if (shares.empty()) return "no engine with background progress was measured.";
-    const Share& best =
-        *std::max_element(shares.begin(), shares.end(),
-                          [](const Share& a, const Share& b) { return a.percent < b.percent; });
-    const std::string figure =
-        best.engine + " hides " + fixed(best.percent, 0) + " % in the median of the rows";
-    if (best.percent < little_percent) {
-        return "little or nothing can be gained here: at best " + figure + "." +
-               (options.testbed.nodes == 0
-                    ? " Within one machine the cores that compute also copy the messages."
-                    : "");
-    }
-    const bool does_default_as_well =
-        std::any_of(shares.begin(), shares.end(), [&](const Share& share) {
-            return (share.engine == "thread" || share.engine == "auto") &&
-                   share.percent >= best.percent - noise_points;
-        });
-    return figure + (does_default_as_well ? "; auto, the default, does as well."
-                                          : "; use engine " + best.engine + ".");
 }
 
 // The share of the time of the work alone that other programs took.
@@ -112,17 +80,9 @@ double lost_percent(std::span<const Cell> cells) {
     return std::max(100 * (1 - undisturbed * iterations / spent_us), 0.0);
 }
 
-std::string quietness(std::span<const Cell> cells, bool is_disturbed) {
-    constexpr double quiet_percent = 10;
-    const double lost = lost_percent(cells);
-    const std::string share = fixed(lost, 0) + " % of the computation's time";
-    if (lost <= quiet_percent && !is_disturbed)
-        return "The machine was quiet: other programs took " + share + ".";
-    return "The machine was not quiet: other programs took " + share +
-           (is_disturbed ? " and disturbed a row" : "") + ". Measure again when nothing else runs.";
-}
-
 }  // namespace
+
+bool is_disturbed(std::span<const Cell> cells) { return Row{cells}.is_disturbed(); }
 
 void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options) {
     const std::vector<Row> rows = rows_of(cells);
@@ -131,8 +91,9 @@ void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOp
     std::vector<std::string> heading = {"collective", "size", "no overlap"};
     heading.insert(heading.end(), engines.begin(), engines.end());
     heading.insert(heading.end(), {"ideal", "hidden %", "possible %"});
-    const bool is_any_disturbed =
-        std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.is_disturbed(); });
+    std::vector<JudgedRow> judged;
+    for (const Row& row : rows) judged.push_back(row.judged());
+    const bool is_any_disturbed = std::ranges::any_of(judged, &JudgedRow::is_disturbed);
     if (is_any_disturbed) heading.emplace_back("");
     Table table(heading);
     const auto ms = [](double us) { return fixed(us / 1000, 3); };
@@ -155,15 +116,24 @@ void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOp
     }
     const std::string where =
         options.testbed.nodes == 0 ? "Within this machine" : "Emulated cluster";
-    std::fprintf(file, "%s: %s. Computation and collective together, in ms.\n", where.c_str(),
-                 description(options.testbed).c_str());
+    std::string names;
+    for (const std::string& engine : engines) names += (names.empty() ? "" : ", ") + engine;
+    std::fprintf(file,
+                 "%s: %s. Computation and collective together, in ms.\n"
+                 "no overlap: one after the other; %s: both at once, with this engine; ideal: the "
+                 "longer one alone.\n"
+                 "hidden: how far the best engine comes from no overlap (0 %%) to ideal (100 %%); "
+                 "possible: with plain sockets (-: not measured).\n",
+                 where.c_str(), description(options.testbed).c_str(), names.c_str());
     table.print(file);
     if (is_any_disturbed) {
-        std::fprintf(file,
-                     "Disturbed: an overlap beyond -100 ... 100 %%, even when measured again.\n");
+        std::fprintf(
+            file,
+            "Disturbed: an engine hides less than -100 %% or more than 100 %%, also when measured "
+            "again.\n");
     }
-    std::fprintf(file, "Conclusion: %s\n%s\n", advice(rows, engines, options).c_str(),
-                 quietness(cells, is_any_disturbed).c_str());
+    std::fprintf(file, "Conclusion: %s\n%s\n", advice(judged, options.testbed.nodes == 0).c_str(),
+                 quietness(lost_percent(cells)).c_str());
 }
 
 }  // namespace weft::bench

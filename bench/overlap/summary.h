@@ -9,6 +9,10 @@
 
 namespace weft::bench {
 
+// Whether something else must have played a part in a row: the cells of one collective and size, the first without
+// background progress.
+bool is_disturbed(std::span<const Cell> cells);
+
 // All cells of a testbed. Every engine of a row was measured with the same work.
 void print_summary(std::FILE* file, std::span<const Cell> cells, const OverlapOptions& options);
 

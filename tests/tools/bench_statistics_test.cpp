@@ -4,6 +4,7 @@
 #include <map>
 
 #include "bench/dropin/where.h"
+#include "bench/overlap/advice.h"
 #include "bench/overlap/disturbed.h"
 #include "bench/statistics.h"
 #include "bench/tune/contest.h"
@@ -62,6 +63,8 @@ TEST(Disturbed, IsAnOverlapThatCannotBe) {
     EXPECT_FALSE(is_disturbed(-230, 1000, true)) << "a spinning thread takes what it gets";
     EXPECT_TRUE(is_disturbed(657, 1000, true));
     EXPECT_FALSE(is_disturbed(657, 2, false)) << "too short to be told from noise";
+    EXPECT_TRUE(is_impossible(326)) << "whatever is shown";
+    EXPECT_FALSE(is_impossible(100.4));
 }
 
 TEST(Disturbed, IsMeasuredAgainButNotForEver) {
@@ -77,6 +80,31 @@ TEST(Disturbed, IsMeasuredAgainButNotForEver) {
         EXPECT_EQ(runs, std::min(disturbed + 1, attempts_max));
         EXPECT_EQ(rows[1].disturbed, disturbed >= attempts_max);
     }
+}
+
+TEST(Summary, ConcludesFromWhatWasMeasured) {
+    const JudgedRow good{{{"thread", 80}, {"kernel", 60}}, false};
+    const JudgedRow bad{{{"thread", 326}, {"kernel", 90}}, true};
+    EXPECT_EQ(advice(std::vector{good}, true), "thread hides 80 % in the median of the rows.");
+    EXPECT_EQ(advice(std::vector{good, bad}, true),
+              "thread hides 80 % in the median of the rows that were not disturbed.");
+    EXPECT_EQ(advice(std::vector{good, bad, bad}, true),
+              "none, because 2 of 3 rows were disturbed.");
+    EXPECT_EQ(advice(std::vector{bad}, true), "none, because 1 of 1 rows were disturbed.");
+    const JudgedRow with_auto{{{"thread", 80}, {"auto", 78}}, false};
+    EXPECT_EQ(advice(std::vector{with_auto}, false),
+              "thread hides 80 % in the median of the rows; auto, the default, does as well.");
+    const JudgedRow with_slow_auto{{{"thread", 80}, {"auto", 20}}, false};
+    EXPECT_EQ(advice(std::vector{with_slow_auto}, false),
+              "thread hides 80 % in the median of the rows; auto, the default, hides 20 %.");
+    const JudgedRow nothing{{{"auto", 3}, {"thread", 4}}, false};
+    EXPECT_TRUE(advice(std::vector{nothing}, true).starts_with("little or nothing can be gained"));
+}
+
+TEST(Summary, HasOneThresholdOfQuiet) {
+    EXPECT_TRUE(quietness(5.4).starts_with("The machine was quiet: other programs took 5 %"));
+    for (const double lost : {5.6, 10.0, 13.0})
+        EXPECT_TRUE(quietness(lost).starts_with("The machine was not quiet: ")) << lost;
 }
 
 // The interval of 10 samples' median goes from the 2nd to the 9th of them.
