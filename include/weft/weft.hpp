@@ -10,7 +10,8 @@
 #pragma once
 
 #if __cplusplus < 201709L
-#error "weft.hpp needs C++20 (-std=c++20); C and older C++ programs use weft.h"
+// After #error hundreds of errors would follow. A header that does not exist ends the compilation.
+#include "weft.hpp needs C++20 (-std=c++20); C and older C++ programs use weft.h"
 #endif
 
 #include <algorithm>

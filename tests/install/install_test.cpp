@@ -70,6 +70,7 @@ TEST_F(Install, CMakeFindsThePackage) {
     expect_done(WEFT_CMAKE " --build " + build);
     expect_sums(build + "/sum_c");
     expect_sums(build + "/sum_cpp");
+    expect_sums(build + "/sum_cpp_by_default");
     if (has_fibers()) expect_sums(build + "/sum_fibers");
 }
 
