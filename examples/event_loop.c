@@ -17,11 +17,18 @@ static int watch(int epoll, int descriptor) {
     return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
+static weft_status start_sum(double* value, weft_request* request, weft_completion_queue queue,
+                             uint64_t cookie) {
+    weft_status status = weft_iallreduce(WEFT_IN_PLACE, value, 1, WEFT_FLOAT64, WEFT_SUM,
+                                         weft_comm_world(), request);
+    return status == WEFT_OK ? weft_request_notify(*request, queue, cookie) : status;
+}
+
 int main(void) {
-    weft_completion_queue queue;
-    int completions, rank;
+    weft_completion_queue queue = WEFT_COMPLETION_QUEUE_NULL;
+    int completions = -1, rank = -1;
     if (weft_init() != WEFT_OK) return failed();
-    weft_comm_rank(weft_comm_world(), &rank);
+    if (weft_comm_rank(weft_comm_world(), &rank) != WEFT_OK) return failed();
     if (weft_completion_queue_create(&queue) != WEFT_OK) return failed();
     if (weft_completion_fd(queue, &completions) != WEFT_OK) return failed();
 
@@ -32,11 +39,10 @@ int main(void) {
         watch(epoll, completions) != 0)
         return perror("epoll"), 1;
 
-    weft_request request;
+    weft_request request = WEFT_REQUEST_NULL;
     double value = 1;
     uint64_t done = 0, ticks = 0;
-    weft_iallreduce(WEFT_IN_PLACE, &value, 1, WEFT_FLOAT64, WEFT_SUM, weft_comm_world(), &request);
-    weft_request_notify(request, queue, done);
+    if (start_sum(&value, &request, queue, done) != WEFT_OK) return failed();
     while (done < sums) {
         struct epoll_event event;
         if (epoll_wait(epoll, &event, 1, -1) != 1) continue; /* a signal */
@@ -51,14 +57,12 @@ int main(void) {
             if (weft_test(&request) != WEFT_OK) return failed();
             if (++done == sums) break;
             value = (double)cookie;
-            weft_iallreduce(WEFT_IN_PLACE, &value, 1, WEFT_FLOAT64, WEFT_SUM, weft_comm_world(),
-                            &request);
-            weft_request_notify(request, queue, done);
+            if (start_sum(&value, &request, queue, done) != WEFT_OK) return failed();
         }
     }
     if (rank == 0) printf("%d sums, %llu ms\n", sums, (unsigned long long)ticks);
-    weft_completion_queue_free(&queue);
+    if (weft_completion_queue_free(&queue) != WEFT_OK) return failed();
     close(epoll);
     close(timer);
-    return weft_finalize() == WEFT_OK ? 0 : 1;
+    return weft_finalize() == WEFT_OK ? 0 : failed();
 }

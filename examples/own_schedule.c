@@ -10,11 +10,11 @@ static int failed(void) { return fprintf(stderr, "%s\n", weft_last_detail()), 1;
 int main(void) {
     if (weft_init() != WEFT_OK) return failed();
     weft_comm world = weft_comm_world();
-    int rank, ranks;
-    weft_comm_rank(world, &rank);
-    weft_comm_size(world, &ranks);
+    int rank = -1, ranks = 0;
+    if (weft_comm_rank(world, &rank) != WEFT_OK) return failed();
+    if (weft_comm_size(world, &ranks) != WEFT_OK) return failed();
 
-    weft_schedule chain;
+    weft_schedule chain = WEFT_SCHEDULE_NULL;
     if (weft_schedule_create(world, &chain) != WEFT_OK) return failed();
     for (int b = 0; b < blocks; ++b) {
         weft_region piece = {WEFT_RECV_BUFFER, b * block * 8, block * 8};
@@ -28,7 +28,7 @@ int main(void) {
     if (weft_schedule_seal(chain) != WEFT_OK) return failed();
     if (weft_schedule_check(chain) != WEFT_OK) return failed(); /* while developing */
 
-    weft_request request;
+    weft_request request = WEFT_REQUEST_NULL;
     if (weft_schedule_init(chain, NULL, data, WEFT_FLOAT64, WEFT_OP_NULL, &request) != WEFT_OK)
         return failed();
     for (int round = 1; round <= 3; ++round) { /* restarting costs no more than the messages */
@@ -36,8 +36,8 @@ int main(void) {
         if (weft_start(&request) != WEFT_OK || weft_wait(&request) != WEFT_OK) return failed();
         if (data[99] != round * 99) return fprintf(stderr, "rank %d: %g\n", rank, data[99]), 1;
     }
-    weft_request_free(&request);
-    weft_schedule_free(&chain);
+    if (weft_request_free(&request) != WEFT_OK) return failed();
+    if (weft_schedule_free(&chain) != WEFT_OK) return failed();
     if (rank == 0) printf("3 broadcasts along %d ranks\n", ranks);
-    return weft_finalize() == WEFT_OK ? 0 : 1;
+    return weft_finalize() == WEFT_OK ? 0 : failed();
 }
