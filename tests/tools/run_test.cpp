@@ -12,6 +12,28 @@ namespace {
 
 const std::string weft_run = WEFT_BUILD_DIR "/weft run ";
 
+TEST(RunCommand, TakesTheNumberOfRanksAsLaunchersForMpiSpellIt) {
+    for (const char* spelling :
+         {"-np 2", "--np 2", "--np=2", "--prefix -np 2", "--grace 3 -np 2"}) {
+        const Finished job = run(weft_run + spelling + " sh -c 'echo $WEFT_RANKS $0' -np");
+        EXPECT_EQ(job.status, 0) << spelling << job.err;
+        EXPECT_EQ(sorted_lines(job.out).size(), 2u) << spelling << job.out;
+        EXPECT_TRUE(contains(job.out, "2 -np\n")) << spelling;
+    }
+}
+
+TEST(Program, NamesAnUnknownCommandAndListsTheKnownOnes) {
+    const Finished unknown = run(WEFT_BUILD_DIR "/weft rnu -n 2 true");
+    EXPECT_EQ(unknown.status, 2);
+    EXPECT_TRUE(unknown.err.starts_with("weft: rnu is not a command; expected run, bench, "));
+    EXPECT_TRUE(unknown.err.find("enter-node") == std::string::npos) << "is not for users";
+    const Finished none = run(WEFT_BUILD_DIR "/weft");
+    EXPECT_EQ(none.status, 2);
+    EXPECT_TRUE(none.err.starts_with("weft: no command; expected run, "));
+    EXPECT_EQ(run(WEFT_BUILD_DIR "/weft --version").status, 0);
+    EXPECT_EQ(run(WEFT_BUILD_DIR "/weft --help").status, 0);
+}
+
 TEST(Run, TellsEveryRankWhoItIs) {
     Finished job = run(weft_run + "-n 3 sh -c 'echo $WEFT_RANK of $WEFT_RANKS'");
     EXPECT_EQ(job.status, 0) << job.err;

@@ -7,9 +7,10 @@
 namespace weft {
 
 void add_run(CLI::App& app);
-// Call it before options are parsed, for `weft run -n 2 -- PROGRAM`: CLI11 would take what follows
-// "--" for arguments of the program weft.
-void mark_end_of_options(int argc, char** argv);
+// Call it before options are parsed, for two forms of `weft run` that CLI11 would take for others. In `weft run -n 2 --
+// PROGRAM`, what follows "--" would be arguments of the program weft; `-np 2`, as launchers for MPI spell it, would be
+// -n with the value "p".
+void mark_end_of_options(const CLI::App& app, int argc, char** argv);
 void add_schedule(CLI::App& app);
 void add_simulate(CLI::App& app);
 void add_bench(CLI::App& app);

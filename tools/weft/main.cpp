@@ -2,10 +2,24 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "weft/commands.h"
 
 namespace {
+
+// Names the words of which one is missing; empty: nothing is wrong. (Commands without a group are not shown.)
+std::string missing_command(const CLI::App& app, const char* given) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands(nullptr)) {
+        if (given && command->get_name() == given) return "";
+        if (command->get_group().empty()) continue;
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    if (given && *given == '-') return "";
+    return (given ? std::string(given) + " is not a command" : "no command") + "; expected " +
+           names + ", or --help";
+}
 
 int run(int argc, char** argv) {
     CLI::App app{"Weft: collective operations that run in the background"};
@@ -19,7 +33,12 @@ int run(int argc, char** argv) {
     weft::add_info(app);
     weft::add_preload(app);
     weft::add_enter_node(app);
-    weft::mark_end_of_options(argc, argv);
+    if (const std::string missing = missing_command(app, argc > 1 ? argv[1] : nullptr);
+        !missing.empty()) {
+        std::fprintf(stderr, "weft: %s\n", missing.c_str());
+        return 2;
+    }
+    weft::mark_end_of_options(app, argc, argv);
     CLI11_PARSE(app, argc, argv);
     return 0;
 }

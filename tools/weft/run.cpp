@@ -37,6 +37,7 @@ std::string cores_problem(const std::vector<int>& cores) {
 
 // Replaces the first "--", so that this command gets it like any other word.
 char end_of_options[] = "\x1e--";
+char long_np[] = "--np";
 
 // The words after the options; a "--" that ended them is not part of the program.
 std::vector<std::string> command_of(std::vector<std::string> words) {
@@ -91,9 +92,15 @@ void add_cluster_options(CLI::App& run, RunOptions& options) {
 
 }  // namespace
 
-void mark_end_of_options(int argc, char** argv) {
+void mark_end_of_options(const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || std::string_view(argv[1]) != "run") return;
     char** const end = argv + argc;
+    const CLI::App& run = *app.get_subcommand("run");
+    for (char** word = argv + 2; word < end && **word == '-'; ++word) {
+        if (std::string_view(*word) == "-np") *word = long_np;
+        const CLI::Option* const option = run.get_option_no_throw(*word);
+        if (option && option->get_items_expected_max() > 0) ++word;  // its value
+    }
     char** const found = std::find_if(
         argv + 2, end, [](const char* word) { return std::string_view(word) == "--"; });
     if (found != end) *found = end_of_options;
@@ -105,7 +112,7 @@ void add_run(CLI::App& app) {
     CLI::App* run = app.add_subcommand(
         "run", "Start the ranks of a job on this machine: weft run -n 4 PROGRAM [ARGUMENTS...]");
     run->prefix_command();
-    run->add_option("-n,--ranks", options->ranks, "How many ranks")
+    run->add_option("-n,--ranks,--np", options->ranks, "How many ranks")
         ->check(CLI::Range(1, static_cast<int>(wire_ranks_max)))
         ->capture_default_str();
     CLI::Option* binding =
