@@ -45,6 +45,28 @@ TEST(ScheduleCommand, ShowsEveryCollective) {
     }
 }
 
+// Without --algorithm: by the table, not by the order of the list.
+TEST(ScheduleCommand, TakesTheAlgorithmThatTheLibraryWouldTake) {
+    const auto chosen = [](const std::string& settings, const std::string& call) {
+        const Finished done = run(settings + " " WEFT_BUILD_DIR "/weft schedule " + call);
+        EXPECT_EQ(done.status, 0) << call << done.err;
+        const auto named = matches_in(done.err, "^weft schedule: \\w+ by ([^ ]+), as the library");
+        return named.size() == 1 ? named[0][1] : "none: " + done.err;
+    };
+    EXPECT_EQ(chosen("", "alltoall -n 8 --bytes 64"), "bruck");
+    EXPECT_EQ(chosen("", "alltoall -n 8 --bytes 1M"), "shift");
+    EXPECT_EQ(chosen("", "bcast -n 8 --bytes 1M"), "chain");
+    EXPECT_EQ(chosen("", "bcast -n 8 --nodes 8 --bytes 4K"), "knomial:ports=3");
+    EXPECT_EQ(chosen("", "bcast -n 8 --nodes 8 --bytes 1M"), "chain:segment=16384");
+    EXPECT_EQ(chosen("WEFT_ALGORITHM_BCAST=circulant", "bcast -n 8"), "circulant");
+    EXPECT_TRUE(contains(schedule("alltoall -n 8 --bytes 1M").out, "alltoall shift, 8 ranks"));
+    EXPECT_EQ(schedule("alltoall -a flat").err, "") << "it was named";
+    const Finished refused =
+        run("WEFT_ALGORITHM_BCAST=none " WEFT_BUILD_DIR "/weft schedule bcast");
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_TRUE(contains(refused.err, "WEFT_ALGORITHM_BCAST"));
+}
+
 TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
     Finished done = schedule("allgather --algorithm standard_exchange --ranks 10");
     EXPECT_EQ(done.status, 2);

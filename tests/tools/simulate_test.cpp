@@ -515,6 +515,16 @@ TEST(SimulateCollective, ByTheRulesOfLogGopsim) {
     EXPECT_TRUE(contains(simulate(call).out, "\n0,38500,21000\n"));
 }
 
+TEST(SimulateCollective, TakesTheAlgorithmThatTheLibraryWouldTakeBetweenNodes) {
+    const Finished done = run(WEFT_BUILD_DIR "/weft simulate bcast -n 8 --bytes 4K");
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(contains(done.err, "weft simulate: bcast by knomial:ports=3, as the library"));
+    EXPECT_TRUE(contains(done.out, "bcast knomial, 8 ranks"));
+    const Finished named =
+        run(WEFT_BUILD_DIR "/weft simulate bcast -a knomial --ports 3 -n 8 --bytes 4K");
+    EXPECT_EQ(done.out, named.out);
+}
+
 TEST(SimulateCollective, RefusesWithASentence) {
     for (const auto& [call, sentence] :
          {std::pair{"", "expected a collective, or --goal"},

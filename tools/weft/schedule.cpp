@@ -24,6 +24,7 @@
 #include "schedule/text.h"
 #include "shape/blocks.h"
 #include "weft/commands.h"
+#include "weft/library_choice.h"
 
 namespace weft {
 namespace {
@@ -162,10 +163,22 @@ void list(const Family& family) {
     }
 }
 
-const Algorithm& find_algorithm(const Family& family, const std::string& name) {
-    const Algorithm* known = name.empty() ? family.algorithms.front() : family.find(name);
-    if (!known) refuse("algorithm = " + name + "; expected one of: " + family.known_names());
-    return *known;
+// The one that is named; or the library's choice, with its parameters.
+const Algorithm& find_algorithm(const Family& family, Options& options, const CLI::App& command) {
+    const std::string& name = options.algorithm;
+    if (!name.empty()) {
+        const Algorithm* const known = family.find(name);
+        if (!known) refuse("algorithm = " + name + "; expected one of: " + family.known_names());
+        return *known;
+    }
+    const Posed posed(family, options);
+    algorithm::Agreed agreed = posed.problems().front().agreed;
+    // Shared memory combines what it receives by the library's own operations.
+    const bool is_function = !agreed.commutative && !agreed.reproducible;
+    agreed.combines = family.reduces && options.nodes == 1 && !is_function;
+    const Algorithm* const chosen = library_choice(command, agreed, options.agreed.tuning);
+    if (!chosen) refuse(last_detail());
+    return *chosen;
 }
 
 const Algorithm& find_flat_algorithm(const Family& family, const std::string& name) {
@@ -177,11 +190,27 @@ const Algorithm& find_flat_algorithm(const Family& family, const std::string& na
     return **known;
 }
 
-void validate(const Options& options, const Family& family, const Algorithm& algorithm) {
-    const std::string last = std::to_string(options.agreed.ranks - 1);
+// What must be right before any algorithm can be chosen.
+void validate_call(const Options& options, const Family& family) {
     if (options.agreed.root >= options.agreed.ranks) {
-        refuse("root = " + std::to_string(options.agreed.root) + "; expected 0.." + last);
+        refuse("root = " + std::to_string(options.agreed.root) + "; expected 0.." +
+               std::to_string(options.agreed.ranks - 1));
     }
+    if (options.nodes > options.agreed.ranks) {
+        refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
+               std::to_string(options.agreed.ranks));
+    }
+    if (!family.is_among_neighbors() && (!options.grid.empty() || options.has_borders)) {
+        refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + family.name +
+               "; it is not among neighbors");
+    }
+    if (options.rank >= options.agreed.ranks) {
+        refuse("rank = " + std::to_string(options.rank) + "; expected 0.." +
+               std::to_string(options.agreed.ranks - 1));
+    }
+}
+
+void validate(const Options& options, const Algorithm& algorithm) {
     if (options.agreed.tuning.ports > 1 && algorithm.tunes != algorithm::Tunes::ports) {
         refuse("--ports with " + std::string(algorithm.name) + "; it has no ports");
     }
@@ -193,17 +222,6 @@ void validate(const Options& options, const Family& family, const Algorithm& alg
     }
     if (options.agreed.tuning.leaders > 0 && algorithm.tunes != algorithm::Tunes::leaders) {
         refuse("--leaders with " + std::string(algorithm.name) + "; it has no choice of leaders");
-    }
-    if (options.nodes > options.agreed.ranks) {
-        refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
-               std::to_string(options.agreed.ranks));
-    }
-    if (!family.is_among_neighbors() && (!options.grid.empty() || options.has_borders)) {
-        refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + family.name +
-               "; it is not among neighbors");
-    }
-    if (options.rank >= options.agreed.ranks) {
-        refuse("rank = " + std::to_string(options.rank) + "; expected 0.." + last);
     }
     if (options.links && !options.torus)
         refuse("--links without --torus; a link is one of a torus");
@@ -400,7 +418,7 @@ void print_links(const Family& family, const Algorithm& algorithm, const Options
     std::fputs(link_table(*options.torus, *times).c_str(), stdout);
 }
 
-void show(Options& options) {
+void show(Options& options, const CLI::App& command) {
     const Family* family = algorithm::find_family(options.collective);
     if (options.list) {
         for (const Family& f : algorithm::catalogue()) {
@@ -409,10 +427,11 @@ void show(Options& options) {
         return;
     }
     if (!family) refuse("expected a collective, or --list");
-    const Algorithm& algorithm = find_algorithm(*family, options.algorithm);
     if (options.agreed.reproducible && !family->reduces)
         refuse("--reproducible with " + options.collective + "; it reduces nothing");
-    validate(options, *family, algorithm);
+    validate_call(options, *family);
+    const Algorithm& algorithm = find_algorithm(*family, options, command);
+    validate(options, algorithm);
     if (!options.inner.empty()) {
         options.agreed.tuning.inner = &find_flat_algorithm(*family, options.inner);
     }
@@ -453,7 +472,7 @@ void add_schedule(CLI::App& app) {
     command->add_option("collective", options->collective, "Which collective")
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm,
-                        "Which algorithm; default: the first one listed");
+                        "Which algorithm; default: as the library would choose");
     CLI::Option* const ranks = command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
                                    ->check(CLI::Range(1, scheduled_ranks_max))
                                    ->capture_default_str();
@@ -521,9 +540,9 @@ void add_schedule(CLI::App& app) {
         ->check(CLI::IsMember({"rank", "path"}))
         ->capture_default_str();
     command->add_flag("--list", options->list, "List the algorithms");
-    command->callback([options, ranks] {
+    command->callback([options, ranks, command] {
         if (!options->torus_sizes.empty()) declare_torus(*options, ranks->count() > 0);
-        show(*options);
+        show(*options, *command);
     });
 }
 

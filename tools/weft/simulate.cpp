@@ -8,6 +8,7 @@
 #include <ctime>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@
 #include "weft/commands.h"
 #include "weft/experiment/experiments.h"
 #include "weft/experiment/simulated_call.h"
+#include "weft/library_choice.h"
 #include "weft/simulate_options.h"
 
 namespace weft::simulate {
@@ -587,19 +589,38 @@ void simulate_schedules(const Options& options, const std::string& title, ForAll
     print(report, options.format);
 }
 
-void simulate_collective(Options& options) {
+// The one that is named; or the library's choice, with its parameters.
+const Algorithm& find_algorithm(const Family& family, Options& options, const CLI::App& command) {
+    if (!options.algorithm.empty()) {
+        const Algorithm* const known = family.find(options.algorithm);
+        if (!known) {
+            refuse("algorithm = " + options.algorithm +
+                   "; expected one of: " + family.known_names());
+        }
+        return *known;
+    }
+    algorithm::Agreed agreed = options.agreed;
+    agreed.collective = family.collective;
+    if (!family.agrees_on_sizes()) agreed.bytes = -1;
+    std::vector<Rank> nodes(static_cast<std::size_t>(agreed.ranks));
+    std::iota(nodes.begin(), nodes.end(), 0);
+    const Topology of_its_own(nodes);
+    if (!agreed.topology) agreed.topology = &of_its_own;
+    const Algorithm* const chosen = library_choice(command, agreed, options.agreed.tuning);
+    if (!chosen) refuse(last_detail());
+    return *chosen;
+}
+
+void simulate_collective(Options& options, const CLI::App& command) {
     const Family& family = *algorithm::find_family(options.collective);
     if (family.is_among_neighbors())
         refuse(options.collective + " is among neighbors; expected a collective of all ranks");
-    const Algorithm* const known =
-        options.algorithm.empty() ? family.algorithms.front() : family.find(options.algorithm);
-    if (!known)
-        refuse("algorithm = " + options.algorithm + "; expected one of: " + family.known_names());
     algorithm::Agreed& agreed = options.agreed;
     if (agreed.root >= agreed.ranks) {
         refuse("root = " + std::to_string(agreed.root) + "; expected 0.." +
                std::to_string(agreed.ranks - 1));
     }
+    const Algorithm* const known = &find_algorithm(family, options, command);
     const std::string name = known->name;
     if (agreed.tuning.ports > 1 && known->tunes != algorithm::Tunes::ports)
         refuse("--ports with " + name + "; it has no ports");
@@ -750,7 +771,7 @@ void add_simulate(CLI::App& app) {
     command->add_option("collective", options->collective, "Which collective")
         ->check(CLI::IsMember(names));
     command->add_option("-a,--algorithm", options->algorithm,
-                        "Which algorithm; default: the first one listed");
+                        "Which algorithm; default: as the library would choose");
     CLI::Option* const ranks = command->add_option("-n,--ranks", agreed.ranks, "How many ranks")
                                    ->check(CLI::Range(1, simulate::simulated_ranks_max))
                                    ->capture_default_str();
@@ -876,7 +897,7 @@ void add_simulate(CLI::App& app) {
         if (!options->noise.empty()) simulate::read_noise(options->noise, options->disturbance);
         if (!options->goal.empty()) return simulate::simulate_goal(*options);
         if (options->collective.empty()) simulate::refuse("expected a collective, or --goal");
-        simulate::simulate_collective(*options);
+        simulate::simulate_collective(*options, *command);
     });
 }
 
