@@ -127,6 +127,19 @@ void warn_of_lone_tasks() {
         tasks);
 }
 
+// torchrun and others set RANK and WORLD_SIZE, but give no way for ranks to find each other that Weft knows.
+void warn_of_lone_rank() {
+    const char* ranks = std::getenv("WORLD_SIZE");
+    if (ranks == nullptr || parse_whole_number(ranks).value_or(1) < 2) return;
+    const char* rank = std::getenv("RANK");
+    std::fprintf(
+        stderr,
+        "weft: WORLD_SIZE=%s, but Weft does not start by RANK and WORLD_SIZE: rank %s is a "
+        "job of one rank; with WEFT_RANK=$RANK, WEFT_RANKS=$WORLD_SIZE and "
+        "WEFT_STARTUP_DIR=/shared/folder, or started by weft run, they are one job\n",
+        ranks, rank ? rank : "(not set)");
+}
+
 bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }
 bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
 
@@ -138,6 +151,7 @@ Result<std::unique_ptr<Startup>> launched_as_mpi() {
     if (speaks_pmix()) return Pmix::connect(timeout_ns);
     if (speaks_pmi()) return by_pmi(timeout_ns);
     warn_of_lone_tasks();
+    warn_of_lone_rank();
     return std::unique_ptr<Startup>(std::make_unique<Alone>());
 }
 

@@ -76,6 +76,7 @@ inline int rank_program(const std::string& behaviour) {
     if (behaviour == "never" && std::strcmp(getenv("WEFT_RANK"), "1") == 0) return 0;
     auto startup = startup_from_environment();
     if (!startup.is_ok()) return say_and_fail(last_detail());
+    if (behaviour == "alone") return (*startup)->ranks() == 1 ? 0 : say_and_fail("not alone");
     Rank rank = (*startup)->rank();
     if (behaviour == "die" && rank == 1) raise(SIGKILL);
     if (behaviour.starts_with("joined:"))

@@ -131,6 +131,31 @@ TEST_F(StartupEnvironment, WithoutALauncherAProcessIsAJobOfItsOwn) {
     EXPECT_EQ(*cards, std::vector<std::string>{"mine"});
 }
 
+// As torchrun sets them; it gives no way to find the others.
+TEST_F(StartupEnvironment, AProcessOfSeveralThatCannotJoinSaysSo) {
+    const auto said = [](const char* ranks, const char* rank) {
+        const Finished done = run(std::string("env -u RANK -u WORLD_SIZE ") + rank + " " + ranks +
+                                  " " + own_path + " --rank alone");
+        EXPECT_EQ(done.status, 0) << done.err;
+        return done.err;
+    };
+    EXPECT_EQ(said("", ""), "");
+    EXPECT_EQ(said("WORLD_SIZE=1", "RANK=0"), "");
+    EXPECT_EQ(said("WORLD_SIZE=", "RANK=1"), "");
+    for (const char* rank : {"RANK=0", "RANK=1"}) {
+        const std::string sentence = said("WORLD_SIZE=2", rank);
+        EXPECT_TRUE(contains(sentence, "weft: WORLD_SIZE=2, but Weft does not start by RANK"));
+        EXPECT_TRUE(contains(sentence, "is a job of one rank"));
+        EXPECT_TRUE(contains(sentence, "WEFT_STARTUP_DIR"));
+    }
+    EXPECT_TRUE(contains(said("WORLD_SIZE=4", ""), "rank (not set) is a job of one rank"));
+    EXPECT_EQ(
+        run("WORLD_SIZE=2 RANK=0 " WEFT_BUILD_DIR "/weft run -n 2 " + own_path + " --rank exchange")
+            .err,
+        "")
+        << "it can join";
+}
+
 TEST_F(StartupEnvironment, AProcessAloneHasAKeyOfItsOwn) {
     std::set<JobKey> keys{JobKey{}};
     for (int processes = 0; processes < 3; ++processes) {
