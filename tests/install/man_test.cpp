@@ -76,6 +76,16 @@ TEST(Man, NamesEveryOptionAndNoOther) {
     }
 }
 
+// A macro that quotes takes the rest of its line: a second one would quote inside the quotation.
+TEST(Man, NoQuotationStandsInsideAnother) {
+    for (const std::string& command : commands()) {
+        for (const Match& line :
+             matches_in(content(page_of(command)),
+                        "\n[^\n]*\\b(Ql|Dq|Sq|Qq)\\b[^\n]* (Ql|Dq|Sq|Qq) [^\n]*"))
+            ADD_FAILURE() << page_of(command) << ":" << line[0];
+    }
+}
+
 TEST(Man, NamesEverySubcommand) {
     for (const std::string& command : commands()) {
         const std::string text = content(page_of(command));
