@@ -1,11 +1,13 @@
-// Wraps glibc's allocator in the program weft. Thread-safe.
+// Replaces operator new and delete in the program weft, and so in the library, which calls no other allocator. malloc is
+// left alone: LD_PRELOAD may bring another one, as AddressSanitizer's runtime does. Thread-safe.
 #include "bench/allocations.h"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WEFT_COUNTS_ALLOCATIONS 1
 #else
 #define WEFT_COUNTS_ALLOCATIONS 0
@@ -27,34 +29,25 @@ std::uint64_t allocations() { return count.load(std::memory_order_relaxed); }
 
 #if WEFT_COUNTS_ALLOCATIONS
 
-extern "C" {
-
-// glibc's internal names of malloc and its relatives. Its free() takes what these return, so free()
-// stays as it is.
-void* __libc_malloc(std::size_t bytes);
-void* __libc_calloc(std::size_t count, std::size_t bytes);
-void* __libc_realloc(void* old, std::size_t bytes);
-void* __libc_memalign(std::size_t alignment, std::size_t bytes);
-
-void* malloc(std::size_t bytes) noexcept {
+// Not inlined: the compiler would see new and free as a pair that does not belong together. (The other forms call these.)
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
     count.fetch_add(1, std::memory_order_relaxed);
-    return __libc_malloc(bytes);
+    if (void* memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+    throw std::bad_alloc();
 }
-
-void* calloc(std::size_t elements, std::size_t bytes) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
     count.fetch_add(1, std::memory_order_relaxed);
-    return __libc_calloc(elements, bytes);
+    const auto unit = static_cast<std::size_t>(alignment);
+    if (void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return memory;
+    throw std::bad_alloc();
 }
-
-void* realloc(void* old, std::size_t bytes) noexcept {
-    count.fetch_add(1, std::memory_order_relaxed);
-    return __libc_realloc(old, bytes);
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+    std::free(memory);
 }
-
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
-    count.fetch_add(1, std::memory_order_relaxed);
-    return __libc_memalign(alignment, bytes);
-}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+    std::free(memory);
 }
 
 #endif
