@@ -35,6 +35,7 @@ struct MpiCard {
 struct CardExchange {
     int rank = 0;
     int ranks = 1;
+    std::int64_t patience_ns = 0;
     MpiCard mine{};
     std::vector<MpiCard> all{};
 
@@ -44,18 +45,11 @@ struct CardExchange {
     }
 };
 
-std::int64_t patience_ns() {
-    constexpr double usual = 60, most = 1'000'000;
-    const char* text = std::getenv("WEFT_STARTUP_TIMEOUT");
-    const double seconds = text ? std::strtod(text, nullptr) : usual;
-    return static_cast<std::int64_t>((seconds > 0 && seconds <= most ? seconds : usual) * 1e9);
-}
-
 // A rank without the library never takes part: the others must not wait forever.
-int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
+int allgather_in_time(const void* mine, void* all, int bytes, const CardExchange& exchange) {
     constexpr int turns_awake = 1000;
     constexpr timespec pause{0, 100'000};
-    const std::int64_t begin_ns = now_ns(), patience = patience_ns();
+    const std::int64_t begin_ns = now_ns();
     MPI_Request request = MPI_REQUEST_NULL;
     int error =
         mpi.Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
@@ -63,13 +57,13 @@ int allgather_in_time(const void* mine, void* all, int bytes, int rank) {
     for (int turn = 0; error == MPI_SUCCESS; ++turn) {
         error = mpi.Test(&request, &is_complete, MPI_STATUS_IGNORE);
         if (is_complete) break;
-        if (now_ns() - begin_ns > patience) {
+        if (now_ns() - begin_ns > exchange.patience_ns) {
             std::fprintf(
                 stderr,
                 "weft: rank %d has waited in MPI_Init for %g s: other ranks have not come, "
                 "probably because they were started without libweft_mpi.so; "
                 "WEFT_STARTUP_TIMEOUT sets how long to wait\n",
-                rank, static_cast<double>(patience) * 1e-9);
+                exchange.rank, static_cast<double>(exchange.patience_ns) * 1e-9);
             mpi.Abort(MPI_COMM_WORLD, 1);
         }
         if (turn < turns_awake)
@@ -92,7 +86,7 @@ int allgather(void* context, const void* mine, void* all, int bytes) {
     std::memcpy(sent.data(), &exchange.mine, sizeof(MpiCard));
     std::memcpy(sent.data() + sizeof(MpiCard), mine, length);
     const int error =
-        allgather_in_time(sent.data(), received.data(), static_cast<int>(size), exchange.rank);
+        allgather_in_time(sent.data(), received.data(), static_cast<int>(size), exchange);
     if (error != MPI_SUCCESS) return error;
     exchange.all.resize(ranks);
     for (std::size_t i = 0; i < ranks; ++i) {
@@ -163,10 +157,23 @@ void open_hook_where_needed() {
     if (is_manual) need_hook();
 }
 
+// `weft run` starts ranks of Weft's job, but to the MPI each is a program of its own.
+void warn_of_lone_ranks(int ranks) {
+    const char* const launched = std::getenv("WEFT_RANKS");
+    const char* const rank = std::getenv("WEFT_RANK");
+    if (ranks > 1 || !launched || std::atol(launched) < 2 || !rank || std::strcmp(rank, "0") != 0)
+        return;
+    std::fprintf(stderr,
+                 "weft: weft run has started %s ranks, but the MPI sees a job of one rank in each; "
+                 "start MPI programs with the MPI's launcher: mpiexec -n %s weft preload PROGRAM\n",
+                 launched, launched);
+}
+
 // Why this rank cannot use Weft; empty: it can.
 std::string obstacle(weft_status joined, weft_comm world, const DropInSettings& settings,
                      bool will_leave) {
     if (joined != WEFT_OK) return weft_last_detail();
+    if (!settings.refusal.empty()) return settings.refusal;
     if (!will_leave) return "the MPI refused an attribute of MPI_COMM_SELF";
     if (std::string reason = reason_to_stand_still(); !reason.empty()) return reason;
     if (learn_predefined_types() != MPI_SUCCESS || !take_first_communicators(world) ||
@@ -185,11 +192,11 @@ void close() {
 }  // namespace
 
 void join(DropInSettings& settings, int rank, int ranks, bool will_leave) {
-    const char* const checks = std::getenv("WEFT_PRELOAD_CHECK");
-    CardExchange exchange{rank, ranks};
+    warn_of_lone_ranks(ranks);
+    CardExchange exchange{rank, ranks, settings.patience_ns};
     exchange.mine = {settings.agreed, Exclusive::has_several_threads || has_hook() ? 1u : 0u,
                      settings.prints_all_ranks && will_leave ? 1u : 0u,
-                     checks && *checks == '1' ? 1u : 0u};
+                     settings.tries_all_pairs ? 1u : 0u};
     weft_oob oob{};
     oob.struct_bytes = sizeof oob;
     oob.context = &exchange;

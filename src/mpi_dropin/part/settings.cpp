@@ -1,14 +1,16 @@
 #include "mpi_dropin/part/settings.h"
 
 #include <cctype>
-#include <cstdio>
+#include <charconv>
 #include <cstdlib>
-#include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace weft::dropin {
 namespace {
+
+constexpr double patience_max_s = 1'000'000;  // as weft_init's
 
 constexpr const char* names[] = {
 #define COLLECTIVE(Name, name, parameters, arguments) \
@@ -41,14 +43,18 @@ bool is_left(std::string_view name) {
     return false;
 }
 
-bool is_set(const char* setting) {
-    const char* value = std::getenv(setting);
-    if (!value || !*value || std::strcmp(value, "0") == 0) return false;
-    if (std::strcmp(value, "1") != 0) {
-        std::fprintf(stderr, "weft: %s=%s; expected 0 or 1: ignored\n", setting, value);
-        return false;
-    }
-    return true;
+std::string_view text_setting(const char* name) {
+    const char* text = std::getenv(name);
+    return text ? text : "";
+}
+
+// Nothing unless it is the whole text, as in src/base/setting.h.
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+    Number value{};
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || rest != text.data() + text.size()) return std::nullopt;
+    return value;
 }
 
 // "ibcast", "MPI_Ibcast" and "bcast_init" name functions; "all" names all.
@@ -70,10 +76,8 @@ void disable(DropInSettings& settings, std::string_view list) {
             is_known = true;
         }
         if (!is_known) {
-            std::fprintf(
-                stderr,
-                "weft: WEFT_DISABLE names %.*s, which is not a function that Weft takes: ignored\n",
-                static_cast<int>(word.size()), word.data());
+            settings.refusal = "WEFT_DISABLE names " + std::string(word) +
+                               "; expected functions that Weft takes, such as ibcast, or all";
         }
     }
 }
@@ -84,25 +88,21 @@ const char* name_of(int function) { return names[function]; }
 
 DropInSettings read_settings() {
     DropInSettings settings;
-    const bool takes_blocking = is_set("WEFT_BLOCKING");
+    const bool takes_blocking = text_setting("WEFT_BLOCKING") == "1";
     for (int function = 0; function < functions; ++function) {
         const bool blocks = function % forms == static_cast<int>(Form::blocking);
         settings.takes[function] = (!blocks || takes_blocking) && !is_left(names[function]);
     }
-    if (const char* list = std::getenv("WEFT_DISABLE")) disable(settings, list);
-    if (const char* text = std::getenv("WEFT_MIN_BYTES"); text && *text) {
-        char* end = nullptr;
-        const long long bytes = std::strtoll(text, &end, 10);
-        if (*end != '\0' || bytes < 0) {
-            std::fprintf(stderr, "weft: WEFT_MIN_BYTES=%s; expected a number of bytes: ignored\n",
-                         text);
-        } else {
-            settings.min_bytes = bytes;
-        }
+    disable(settings, text_setting("WEFT_DISABLE"));
+    settings.min_bytes = number_of<std::int64_t>(text_setting("WEFT_MIN_BYTES")).value_or(0);
+    settings.tries_all_pairs = text_setting("WEFT_PRELOAD_CHECK") == "1";
+    const std::string_view statistics = text_setting("WEFT_STATS");
+    settings.prints_all_ranks = statistics == "all";
+    settings.prints_statistics = settings.prints_all_ranks || statistics == "1";
+    const std::optional<double> patience = number_of<double>(text_setting("WEFT_STARTUP_TIMEOUT"));
+    if (patience && *patience > 0 && *patience <= patience_max_s) {
+        settings.patience_ns = static_cast<std::int64_t>(*patience * 1e9);
     }
-    const char* statistics = std::getenv("WEFT_STATS");
-    settings.prints_statistics = statistics && *statistics && std::strcmp(statistics, "0") != 0;
-    settings.prints_all_ranks = statistics && std::strcmp(statistics, "all") == 0;
     std::uint64_t hash = 0xcbf29ce484222325u;
     auto add = [&](std::uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
     for (bool takes : settings.takes) add(takes);

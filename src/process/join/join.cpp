@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "base/cores.h"
@@ -132,7 +133,18 @@ struct Wishes {
     bool dedicates = false;
 };
 
+// Settings that are used elsewhere: by some ways of starting, and by the drop-in library, which leaves refusing them to
+// this function.
+Status check_further_settings() {
+    WEFT_RETURN_IF_NOT_OK(seconds_setting("WEFT_STARTUP_TIMEOUT").status());
+    for (const char* name : {"WEFT_BLOCKING", "WEFT_PRELOAD_CHECK"})
+        WEFT_RETURN_IF_NOT_OK(switch_setting(name).status());
+    return whole_number_setting("WEFT_MIN_BYTES", {0, std::numeric_limits<std::int64_t>::max()})
+        .status();
+}
+
 Status read_settings(Process::Parts& parts, Wishes& wishes) {
+    WEFT_RETURN_IF_NOT_OK(check_further_settings());
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
     parts.engine.kind = usable(*engine);
