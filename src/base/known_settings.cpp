@@ -8,7 +8,7 @@ namespace weft {
 namespace {
 
 // Each is in docs/man/weft.1, weft-info.1, weft-preload.1 or weft-run.1.
-constexpr std::array<std::string_view, 31> known = {
+constexpr std::array<std::string_view, 32> known = {
     "WEFT_CHECK",         "WEFT_CONNECT",       "WEFT_CONNECTIONS",
     "WEFT_ENGINE",        "WEFT_INTERFACES",    "WEFT_DEDICATE",
     "WEFT_OFFER_ALL",     "WEFT_PEER_TIMEOUT",  "WEFT_QUEUE_DEPTH",
@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 31> known = {
     "WEFT_TUNING",        "WEFT_REPRODUCIBLE",  "WEFT_TOPOLOGY",
     "WEFT_BLOCKING",      "WEFT_DISABLE",       "WEFT_MIN_BYTES",
     "WEFT_PRELOAD_CHECK", "WEFT_PROGRESS_CPUS", "WEFT_SELECT",
-    "WEFT_MODEL",
+    "WEFT_MODEL",         "WEFT_PRELOAD_PID",
 };
 
 constexpr std::string_view beginning = "WEFT_";

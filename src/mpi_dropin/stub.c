@@ -6,11 +6,14 @@
 // does not wrap a function, the call goes to the MPI; if the MPI lacks it, to a stand-in.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "stub.h"
 
@@ -219,6 +222,23 @@ static void open_all(void) {
 
 void* weft_find_underneath(const char* symbol) {
     return dlsym(the_mpi ? the_mpi : RTLD_NEXT, symbol);
+}
+
+// Says that Weft had nothing to take, in the program that `weft preload` has started, unless that started others: a
+// script, or a launcher.
+__attribute__((destructor)) static void tell_of_no_mpi(void) {
+    const char* told = getenv("WEFT_PRELOAD_PID");
+    struct found found;
+    struct rusage children;
+    if (!told || atol(told) != (long)getpid()) return;
+    found.interface = NULL;
+    dl_iterate_phdr(look_at, &found);
+    if (found.interface || getrusage(RUSAGE_CHILDREN, &children) != 0 || children.ru_maxrss > 0)
+        return;
+    fprintf(stderr,
+            "weft: %s has loaded no MPI for which Weft has a part: nothing was taken; is it linked "
+            "dynamically to an MPI?\n",
+            program_invocation_name);
 }
 
 void* weft_bind_slot(struct slot* slot) {

@@ -215,6 +215,55 @@ TEST_P(Preloaded, ChildrenWithoutExecEndByThemselves) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +6 +0 ").empty()) << done.err;
 }
 
+// Whatever weft_init refuses is refused here, too. (WEFT_RANK, WEFT_RANKS, WEFT_STARTUP_FD and WEFT_STARTUP_DIR are not
+// read: the MPI says which rank a process is.)
+TEST_P(Preloaded, MalformedSettingsLeaveAllToTheMpi) {
+    const std::string digits(20, '9');
+    const std::vector<std::string> all = {"WEFT_STATS=banana",
+                                          "WEFT_STARTUP_TIMEOUT=nan",
+                                          "WEFT_MIN_BYTES=" + digits,
+                                          "WEFT_PRELOAD_CHECK=7",
+                                          "WEFT_STARTUP_TIMEOUT=0",
+                                          "WEFT_STARTUP_TIMEOUT=1x",
+                                          "WEFT_MIN_BYTES=-1",
+                                          "WEFT_MIN_BYTES=8x",
+                                          "WEFT_BLOCKING=yes",
+                                          "WEFT_DISABLE=ibcats",
+                                          "WEFT_DISABLE=ibcast,mpi",
+                                          "WEFT_CHECK=2",
+                                          "WEFT_CONNECT=never",
+                                          "WEFT_CONNECTIONS=none",
+                                          "WEFT_ENGINE=some",
+                                          "WEFT_INTERFACES=weft-none",
+                                          "WEFT_DEDICATE=2",
+                                          "WEFT_OFFER_ALL=2",
+                                          "WEFT_PEER_TIMEOUT=nan",
+                                          "WEFT_QUEUE_DEPTH=0",
+                                          "WEFT_RENDEZVOUS=-1",
+                                          "WEFT_SHM_LARGE=some",
+                                          "WEFT_SHM_RING=1",
+                                          "WEFT_TIMEOUT=0",
+                                          "WEFT_TRANSPORT=some",
+                                          "WEFT_ON_DEMAND=2",
+                                          "WEFT_TUNING=/no/such/table",
+                                          "WEFT_REPRODUCIBLE=2",
+                                          "WEFT_TOPOLOGY=torus:7",
+                                          "WEFT_PROGRESS_CPUS=some",
+                                          "WEFT_SELECT=some",
+                                          "WEFT_SELECT=model WEFT_MODEL=/no/such/model",
+                                          "WEFT_ALGORITHM_BCAST=some"};
+    for (std::size_t i = 0; i < (runs_all() ? all.size() : 4); ++i) {
+        SCOPED_TRACE(all[i]);
+        const bool is_of_tcp = all[i].find("_CONNECT") != std::string::npos ||
+                               all[i].find("_INTERFACES") != std::string::npos ||
+                               all[i].find("_PEER") != std::string::npos;
+        const std::string name = all[i].substr(all[i].rfind("WEFT_"));
+        expect_left_alone(with_weft("reduce", all[i] + (is_of_tcp ? " WEFT_TRANSPORT=tcp" : "")),
+                          "weft: the MPI is left alone: rank 0: [^\n]*" +
+                              name.substr(0, name.find('=')) + "[^\n]*\n");
+    }
+}
+
 // Only rank 1 differs, in various ways.
 TEST_P(Preloaded, RanksThatDifferLeaveAllToTheMpi) {
     const std::string said = "weft: the MPI is left alone: rank [01]: ";
@@ -581,6 +630,20 @@ TEST_P(Preloaded, TheProgramSetsTheEnvironment) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Iallreduce +1 +0 ").empty()) << done.err;
 }
 
+// `weft run` starts a program of MPI as jobs of one rank.
+TEST_P(Preloaded, TheWrongLauncherIsReported) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
+    const Finished done = run(mpi().around("timeout 55 " WEFT_BUILD_DIR "/weft run -n 2 " +
+                                           preload_program + program() + " reduce"));
+    EXPECT_EQ(matches_in(done.err,
+                         "weft: weft run has started 2 ranks, but the MPI sees a job of "
+                         "one rank in each; [^\n]*mpiexec -n 2 weft preload")
+                  .size(),
+              1u)
+        << done.out << done.err;
+}
+
 TEST_P(Preloaded, TheLauncherMayStandBehindTheProgram) {
     if (const std::string absence = absence_of_library_alone(); !absence.empty())
         GTEST_SKIP() << absence;
@@ -705,7 +768,60 @@ TEST_F(PreloadProgram, KeepsWhatElseIsPreloaded) {
     const std::string other = "/lib/no_such.so";
     const Finished done =
         run("LD_PRELOAD=" + other + " " + preload_program + "sh -c 'echo $LD_PRELOAD'");
-    EXPECT_EQ(done.out, WEFT_BUILD_DIR "/libweft_mpi.so:" + other + "\n");
+    EXPECT_EQ(done.out, other + ":" WEFT_BUILD_DIR "/libweft_mpi.so\n");
+    EXPECT_EQ(run("LD_PRELOAD='" + other + " " + other + "' " + preload_program + "--print").out,
+              "LD_PRELOAD=" + other + ":" + other + ":" WEFT_BUILD_DIR "/libweft_mpi.so\n")
+        << "for `env`, which replaces the variable";
+}
+
+// Its runtime must be the first library of a process.
+TEST_F(PreloadProgram, ProgramsWithAddressSanitizerStart) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
+    const Folder folder;
+    const std::string source = folder / "program.c", program = folder / "program";
+    std::ofstream(source)
+        << "#include <stdio.h>\nint main(void) { return puts(\"started\") < 0; }\n";
+    if (run(WEFT_C_COMPILER " -fsanitize=address " + source + " -o " + program).status != 0)
+        GTEST_SKIP() << "this compiler has no AddressSanitizer";
+    for (const std::string& before : std::vector<std::string>{
+             "", "LD_PRELOAD=$(" WEFT_C_COMPILER " -print-file-name=libasan.so) "}) {
+        const Finished done = run(before + preload_program + program);
+        EXPECT_EQ(done.status, 0) << before << done.err;
+        EXPECT_EQ(done.out, "started\n") << before << done.err;
+    }
+}
+
+// A program that the user named, but not the tools of a job script.
+TEST_F(PreloadProgram, ProgramsThatCannotGetAnythingAreReported) {
+    if (const std::string absence = absence_of_library_alone(); !absence.empty())
+        GTEST_SKIP() << absence;
+    const Folder folder;
+    const std::string source = folder / "program.c", program = folder / "program";
+    std::ofstream(source) << "int main(void) { return 3; }\n";
+    ASSERT_EQ(run(WEFT_C_COMPILER " " + source + " -o " + program).status, 0);
+    const std::string sentence = "has loaded no MPI for which Weft has a part: nothing was taken";
+    for (const std::string& before : std::vector<std::string>{"", "env ", "PMI_RANK=0 env "}) {
+        const std::size_t space = before.rfind("env ");
+        const std::string settings = before.substr(0, std::min(space, before.size()));
+        const Finished done =
+            run(settings + preload_program + before.substr(settings.size()) + program);
+        EXPECT_EQ(done.status, 3);
+        EXPECT_TRUE(contains(done.err, "weft: " + program + " " + sentence)) << before;
+    }
+    EXPECT_EQ(run("PMI_RANK=1 " + preload_program + program).err, "") << "rank 0 has said it";
+    for (const std::string& script : std::vector<std::string>{
+             "sh -c '" + program + "; exit 3'", "env sh -c '" + program + "; exit 3'"}) {
+        const Finished done = run(preload_program + script);
+        EXPECT_EQ(done.status, 3);
+        EXPECT_EQ(done.err, "") << script;
+    }
+    if (run(WEFT_C_COMPILER " -static " + source + " -o " + program).status != 0) return;
+    const Finished fixed = run(preload_program + program);
+    EXPECT_EQ(fixed.status, 3);
+    EXPECT_EQ(fixed.err, "weft preload: " + program +
+                             " is linked statically: LD_PRELOAD has no effect, and nothing is "
+                             "taken\n");
 }
 
 TEST_F(PreloadProgram, RefusesWhatItCannotRun) {

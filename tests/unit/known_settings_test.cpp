@@ -129,7 +129,8 @@ TEST(KnownSettings, AreInReadme) {
     std::erase_if(names,
                   [](const std::string& name) { return name.starts_with("WEFT_ALGORITHM_"); });
     Words expected = known();
-    for (const char* name : {"WEFT_DEDICATE", "WEFT_OFFER_ALL", "WEFT_STARTUP_FD"})
+    for (const char* name :
+         {"WEFT_DEDICATE", "WEFT_OFFER_ALL", "WEFT_PRELOAD_PID", "WEFT_STARTUP_FD"})
         expected.erase(name);
     EXPECT_EQ(names, expected);
 }

@@ -1,12 +1,17 @@
 // `weft preload`: runs an MPI program with the drop-in library, or prints the settings for that.
+#include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -41,6 +46,86 @@ struct PreloadOptions {
     throw CLI::RuntimeError(2);
 }
 
+// What the dynamic linker loads first: ours last, because some libraries must be the first, as AddressSanitizer's runtime.
+std::string preloaded_with(const std::string& library) {
+    const char* given = std::getenv("LD_PRELOAD");
+    std::string libraries = given ? given : "";
+    std::ranges::replace(libraries, ' ', ':');
+    if ((":" + libraries + ":").find(":" + library + ":") != libraries.npos) return libraries;
+    return libraries.empty() ? library : libraries + ":" + library;
+}
+
+// Its runtime refuses to come behind another library, unless it is told to: a program has it as a library of its own.
+// (This one replaces nothing of the C library.) What the user has set comes later, and counts.
+void let_sanitizer_come_later() {
+    const char* given = std::getenv("ASAN_OPTIONS");
+    const std::string options = "verify_asan_link_order=0" + std::string(given ? ":" : "");
+    setenv("ASAN_OPTIONS", (options + (given ? given : "")).c_str(), 1);
+}
+
+// A launcher starts many of these: one of them speaks.
+bool is_first_rank() {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "WEFT_RANK"}) {
+        if (const char* rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+    }
+    return true;
+}
+
+// The file that execvp() would run; empty: there is none.
+std::filesystem::path program_file(const std::string& name) {
+    if (name.find('/') != name.npos) return name;
+    const char* folders = std::getenv("PATH");
+    std::istringstream list(folders ? folders : "");
+    for (std::string folder; std::getline(list, folder, ':');) {
+        const std::filesystem::path file = std::filesystem::path(folder) / name;
+        if (access(file.c_str(), X_OK) == 0) return file;
+    }
+    return {};
+}
+
+// Whether the dynamic linker, which LD_PRELOAD speaks to, starts the program.
+bool is_static(const std::filesystem::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    ElfW(Ehdr) header{};
+    if (!stream.read(reinterpret_cast<char*>(&header), sizeof header) ||
+        std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header.e_phentsize != sizeof(ElfW(Phdr)))
+        return false;
+    stream.seekg(static_cast<std::streamoff>(header.e_phoff));
+    for (int i = 0; i < header.e_phnum; ++i) {
+        ElfW(Phdr) part{};
+        if (!stream.read(reinterpret_cast<char*>(&part), sizeof part) || part.p_type == PT_INTERP)
+            return false;
+    }
+    return true;
+}
+
+// Why the program would not get the library; empty: it will.
+std::string obstacle_of(const std::filesystem::path& file) {
+    struct stat about {};
+    if (is_static(file)) return "is linked statically";
+    if (stat(file.c_str(), &about) == 0 && (about.st_mode & (S_ISUID | S_ISGID)) != 0)
+        return "runs with the rights of its owner";
+    return "";
+}
+
+// The library itself says what else may be missing: which libraries a program loads shows only there.
+// (A shell's script may contain anything.)
+void expect_an_mpi(const std::string& program) {
+    const std::string name = std::filesystem::path(program).filename();
+    const bool is_shell = name == "sh" || name == "bash" || name == "dash" || name == "zsh";
+    if (is_shell || !is_first_rank()) {
+        unsetenv("WEFT_PRELOAD_PID");
+        return;
+    }
+    setenv("WEFT_PRELOAD_PID", std::to_string(getpid()).c_str(), 1);
+    const std::string obstacle = obstacle_of(program_file(program));
+    if (obstacle.empty()) return;
+    std::fprintf(stderr, "weft preload: %s %s: LD_PRELOAD has no effect, and nothing is taken\n",
+                 program.c_str(), obstacle.c_str());
+}
+
 void preload(const PreloadOptions& options) {
     const std::filesystem::path folder = dropin_folder();
     if (folder.empty())
@@ -56,17 +141,16 @@ void preload(const PreloadOptions& options) {
         refuse_preload("no part for the binary interface of " + options.mpi +
                        " was built; there is: " + (parts.empty() ? "none" : parts));
     }
-    std::string libraries = (folder / "libweft_mpi.so").string();
+    const std::string libraries = preloaded_with((folder / "libweft_mpi.so").string());
     if (options.prints) {
         std::printf("LD_PRELOAD=%s\n", libraries.c_str());
         return;
     }
     if (options.command.empty()) refuse_preload("no program given");
-    if (const char* others = std::getenv("LD_PRELOAD"); others && *others) {
-        libraries += ":" + std::string(others);
-    }
     setenv("LD_PRELOAD", libraries.c_str(), 1);
+    let_sanitizer_come_later();
     if (options.checks) setenv("WEFT_PRELOAD_CHECK", "1", 1);
+    expect_an_mpi(options.command[0]);
     std::vector<char*> arguments;
     for (const std::string& word : options.command)
         arguments.push_back(const_cast<char*>(word.c_str()));
