@@ -10,9 +10,10 @@
 // others do not throw, and lose no completion. A message that a transport cannot keep, or receive,
 // for want of memory is lost; that is reported (lost_message()), and the context is not wanted any
 // more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell it that a message was dropped
-// (some is reserved), to keep a failure notice that came before its receive, or to note a frame that came before its
-// turn. A post of context 0 must not fail for want of memory while few of them are pending: by it, ranks tell each
-// other that memory ran out.
+// (some is reserved), to keep a failure notice that came before its receive, to note a frame that
+// came before its turn, or to keep the rest of a frame whose message was abandoned (for one at a time
+// it is reserved). A post of context 0 must not fail for want of memory while few of them are
+// pending: by it, ranks tell each other that memory ran out.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once

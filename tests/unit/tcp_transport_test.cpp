@@ -123,35 +123,42 @@ TEST(TcpTransport, ReadsAllConnectionsOfAPeerThatEnds) {
     }
 }
 
-// A frame that has begun must end with its bytes, and there is no memory to keep them.
+// Rank 0's message to `to`, received in part.
+void begin_to_send(TcpRanks& ranks, Rank to, std::uint64_t context,
+                   const std::vector<std::byte>& from, std::vector<std::byte>& into) {
+    std::array<Completion, 8> done;
+    ASSERT_EQ(ranks.at(to).post_recv(Lane(0, {context, 0}), into, {&ranks, 1}), Posted::pending);
+    ASSERT_EQ(ranks.at(to).poll(done), 0u);
+    room = 2 * tcp::part_bytes + 1000;
+    ASSERT_EQ(ranks.at(0).post_send(Lane(to, {context, 0}), from, {&ranks, 2}), Posted::pending);
+    for (int i = 0; i < 1'000'000 && room > 0; ++i) ASSERT_EQ(ranks.at(0).poll(done), 0u);
+    ASSERT_EQ(room, 0u);
+}
+
+// A frame that has begun must end with its bytes, and there is no memory to keep them. The peer takes none of them
+// before the call has returned.
 TEST(TcpTransport, AbandonsAMessageThatIsBeingWrittenWithoutMemory) {
-    constexpr std::uint64_t context = 1;
-    constexpr std::uint64_t stays = 2;
+    constexpr std::uint64_t stays = 3;
     TcpRanks ranks(2, {.interfaces = "127.0.0.1"});
     open_both(ranks.at(0), ranks.at(1));
-    for (const Rank rank : {0, 1}) {
-        ranks.at(rank).admit(context);
-        ranks.at(rank).admit(stays);
-    }
     const std::vector<std::byte> from(1 << 20, std::byte{1});
     std::vector<std::byte> into(from.size());
     std::array<Completion, 8> done;
-    ASSERT_EQ(ranks.at(1).post_recv(Lane(0, {context, 0}), into, {&ranks, 1}), Posted::pending);
-    ASSERT_EQ(ranks.at(1).poll(done), 0u);
-    room = 2 * tcp::part_bytes + 1000;
-    ASSERT_EQ(ranks.at(0).post_send(Lane(1, {context, 0}), from, {&ranks, 2}), Posted::pending);
-    for (int i = 0; i < 1'000'000 && room > 0; ++i) ASSERT_EQ(ranks.at(0).poll(done), 0u);
-    ASSERT_EQ(room, 0u);
-
-    std::thread draining([] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (const Rank rank : {0, 1}) ranks.at(rank).admit(stays);
+    for (const std::uint64_t context : {1, 2}) {
+        for (const Rank rank : {0, 1}) ranks.at(rank).admit(context);
+        begin_to_send(ranks, 1, context, from, into);
+        Injector::arm_at_all();
+        ranks.at(0).abandon(context);
+        Injector::disarm();
         room = UINT64_MAX;
-    });
-    Injector::arm_at_all();
-    ranks.at(0).abandon(context);
-    Injector::disarm();
-    draining.join();
-    ranks.at(1).abandon(context);
+        ranks.at(1).abandon(context);
+        // The rest of the frame goes out.
+        for (int i = 0; i < 100; ++i) {
+            ASSERT_EQ(ranks.at(0).poll(done), 0u) << "the peer is lost";
+            ASSERT_EQ(ranks.at(1).poll(done), 0u) << "the peer is lost";
+        }
+    }
 
     const std::uint64_t sent = 4711;
     std::uint64_t value = 0;
@@ -164,6 +171,42 @@ TEST(TcpTransport, AbandonsAMessageThatIsBeingWrittenWithoutMemory) {
     EXPECT_EQ(reported[0].token.op, 4u) << "the peer is lost";
     EXPECT_EQ(value, sent);
     EXPECT_EQ(ranks.at(0).poll(done), 0u) << "the peer is lost";
+}
+
+// Only one of two such frames can be kept: the other peer is lost, at once.
+TEST(TcpTransport, LosesAPeerWhoseMessageCannotBeKept) {
+    constexpr std::uint64_t context = 1;
+    TcpRanks ranks(3, {.interfaces = "127.0.0.1", .peer_timeout_ns = 500'000'000});
+    const std::vector<std::byte> from(1 << 20, std::byte{1});
+    std::vector<std::byte> into(from.size());
+    std::thread third(
+        [&] { EXPECT_TRUE(ranks.at(2).open_all(now_ns() + 20'000'000'000).is_ok()); });
+    open_both(ranks.at(0), ranks.at(1));
+    third.join();
+    for (const Rank rank : {0, 1, 2}) ranks.at(rank).admit(context);
+    begin_to_send(ranks, 1, context, from, into);
+    // Rank 0 reads rank 2's CTS, and begins a frame of which nothing goes out.
+    std::vector<std::byte> third_into(from.size());
+    std::array<Completion, 8> done;
+    room = UINT64_MAX;
+    ASSERT_EQ(ranks.at(2).post_recv(Lane(0, {context, 0}), third_into, {&ranks, 1}),
+              Posted::pending);
+    ASSERT_EQ(ranks.at(2).poll(done), 0u);
+    room = 0;
+    const std::uint64_t before = bytes_of_calls;
+    for (int i = 0; i < 1'000'000 && bytes_of_calls == before; ++i)
+        ASSERT_EQ(ranks.at(0).poll(done), 0u);
+    ASSERT_EQ(ranks.at(0).post_send(Lane(2, {context, 0}), from, {&ranks, 2}), Posted::pending);
+    for (int i = 0; i < 10; ++i) ASSERT_EQ(ranks.at(0).poll(done), 0u);
+    Injector::arm_at_all();
+    ranks.at(0).abandon(context);
+    Injector::disarm();
+    room = UINT64_MAX;
+    const std::vector<Completion> reported = poll_for(ranks.at(0), 1);
+    ASSERT_EQ(reported.size(), 1u);
+    EXPECT_EQ(reported[0].token.run, nullptr);
+    EXPECT_EQ(reported[0].code, WEFT_BROKEN_MEMORY);
+    EXPECT_EQ(ranks.at(0).poll(done), 0u) << "the other peer is lost, too";
 }
 
 // Over all peers.

@@ -15,7 +15,10 @@ Core::Core(const Settings& s, std::size_t ranks)
     : settings(s),
       credit_max(Credit::max_among(ranks)),
       posts(reports, contexts, ranks),
-      staging(staging_bytes) {}
+      staging(staging_bytes) {
+    // The largest payload of a frame. Pages that are never written take no memory.
+    spare.reserve(std::max(part_bytes, std::min<std::uint64_t>(s.eager_threshold, credit_max)));
+}
 
 Post* Core::take_pieces(std::uint64_t stream, std::byte* data, std::uint64_t message_bytes,
                         std::uint32_t begin, std::uint32_t links) {

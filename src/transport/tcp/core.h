@@ -49,7 +49,9 @@ class Core {
     Pool<Place> places;
     UnexpectedStore<Unexpected> unexpected;
     std::vector<std::byte> staging;  // read here when the destination is not known yet
-    std::uint64_t may_move = 0;      // bytes, until the next poll or post
+    // Room for the rest of an abandoned frame, for the connection that finds no other memory.
+    std::vector<std::byte> spare;
+    std::uint64_t may_move = 0;  // bytes, until the next poll or post
 
     std::vector<Link*> expecting;               // with `expected` > 0
     std::vector<DedicatedConnection*> holding;  // with places of lists

@@ -505,6 +505,7 @@ void SharedConnection::break_posts() {
     ready_.clear();
     head_left_ = 0;
     payload_left_ = 0;
+    drop_payload();
     writing_.reset();
     call_at_ns = 0;
     core_.note_owing(*this);

@@ -1,22 +1,14 @@
 // Sending on a shared connection: which message is next, and frames into the socket.
 #include <errno.h>
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <new>
 
-#include "base/clock.h"
 #include "transport/tcp/shared_connection.h"
 
 namespace weft::tcp {
-namespace {
-
-// While memory is short, an abandoned frame holds up this rank for so long at most.
-constexpr std::int64_t finish_max_ns = 1'000'000'000;
-
-}  // namespace
 
 // Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and
 // failure notices, which must arrive before what they explain.
@@ -180,7 +172,7 @@ bool SharedConnection::begin_frame() {
 }
 
 void SharedConnection::end_frame() {
-    orphan_.clear();
+    drop_payload();
     if (!writing_) return;
     const std::uint64_t stream = *writing_;
     writing_.reset();
@@ -229,17 +221,24 @@ ssize_t SharedConnection::write_frame() {
     return n;
 }
 
-// Waits until the socket has taken the frame that has begun. False: it takes nothing for too long.
-bool SharedConnection::finish_frame() {
-    const std::int64_t deadline_ns = now_ns() + finish_max_ns;
-    while (is_writing() && out != nullptr && out->write_error == 0) {
-        if (write_frame() != 0) continue;
-        if (now_ns() > deadline_ns) return false;
-        pollfd room{out->fd.get(), POLLOUT, 0};
-        (void)::poll(&room, 1, 1);
+// The frame that has begun must be completed with its bytes, but its message was abandoned. False:
+// there is no memory to keep them, and another connection has the spare.
+bool SharedConnection::keep_payload() {
+    try {
+        orphan_.reserve(payload_left_);
+    } catch (const std::bad_alloc&) {
+        if (core_.spare.capacity() < payload_left_) return false;
+        orphan_.swap(core_.spare);
     }
-    head_left_ = payload_left_ = 0;
+    orphan_.assign(payload_, payload_ + payload_left_);
+    payload_ = orphan_.data();
     return true;
+}
+
+// The frame has ended.
+void SharedConnection::drop_payload() {
+    orphan_.clear();
+    if (core_.spare.capacity() < orphan_.capacity()) core_.spare.swap(orphan_);
 }
 
 void SharedConnection::write_frames() {
@@ -267,13 +266,7 @@ void SharedConnection::abandon_sends(std::uint64_t context) {
         return frame.kind == FrameKind::rts && is_of_context(frame.stream);
     });
     if (writing_ && is_of_context(*writing_)) {
-        // The frame has begun and must be completed with its bytes.
-        try {
-            orphan_.assign(payload_, payload_ + payload_left_);
-            payload_ = orphan_.data();
-        } catch (const std::bad_alloc&) {
-            if (!finish_frame()) return core_.lose(peer, WEFT_BROKEN_MEMORY);
-        }
+        if (!keep_payload()) return core_.lose(peer, WEFT_BROKEN_MEMORY);
         writing_.reset();
     }
     sends_.for_each([&](SendLane& lane) {

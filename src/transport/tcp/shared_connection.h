@@ -94,7 +94,8 @@ class SharedConnection final : public Link {
     bool begin_frame();
     void end_frame();
     ssize_t write_frame();
-    bool finish_frame();
+    bool keep_payload();
+    void drop_payload();
     void write_frames();
     void abandon_sends(std::uint64_t context);
 

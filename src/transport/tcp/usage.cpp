@@ -10,8 +10,8 @@ using tcp::Refusal;
 Usage TcpTransport::usage() const {
     const tcp::Counters& counted = counters();
     Usage usage{.connections = counted.connections, .descriptors = descriptors()};
-    usage.bytes = sizeof *this + staging.capacity() + posts.held_bytes() + unexpected.held_bytes() +
-                  places.held_bytes() + reports.held_bytes() +
+    usage.bytes = sizeof *this + staging.capacity() + spare.capacity() + posts.held_bytes() +
+                  unexpected.held_bytes() + places.held_bytes() + reports.held_bytes() +
                   connector_.wires().size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
@@ -60,11 +60,11 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                    (post_count + 2 * place_count + ranks + streams) * report_bytes;
     // Blocks are powers of two.
     const std::size_t unexpected_bytes = 2 * peers * Credit::max_among(ranks);
-    usage.bytes = sizeof(TcpTransport) + staging_bytes +
-                  ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) +
-                  shared * of_shared +
-                  dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) +
-                  wires * sizeof(Wire) + post_bytes + unexpected_bytes;
+    usage.bytes =
+        sizeof(TcpTransport) + staging_bytes + std::max(tcp::part_bytes, Credit::max_among(ranks)) +
+        ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) + shared * of_shared +
+        dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) + wires * sizeof(Wire) +
+        post_bytes + unexpected_bytes;
     return usage;
 }
 
