@@ -41,7 +41,15 @@ typedef enum weft_type WEFT_ANY_INT {
 #define WEFT_OPAQUE(bytes) ((weft_type)(0x40000000 | (int)(bytes)))
 #define WEFT_OPAQUE_MAX 0x1000000
 
-/** A reduction operation: one of the constants below, or one made by weft_op_create. */
+/**
+ * A reduction operation: one of the constants below, or one made by weft_op_create.
+ *
+ * Operands are combined in the default state of floating-point arithmetic, whichever thread does it
+ * and whatever state the program's threads have: to the nearest, without flushing subnormal numbers
+ * to zero, without traps. So a result depends neither on timing nor on a rank's state. The state
+ * and the exception flags of the program's threads stay as they are; overflows and the like in a
+ * reduction raise no flags there.
+ */
 typedef struct weft_op_handle* weft_op;
 
 #define WEFT_OP_NULL ((weft_op)0)
@@ -66,6 +74,9 @@ typedef struct weft_op_handle* weft_op;
  * threads at the same time if several operations use it. It must not call Weft: starts, waits, constructors and frees
  * are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on
  * all ranks; also if it ends its thread (pthread_exit). `context` is the one of weft_op_create.
+ *
+ * It begins in the default state of floating-point arithmetic (see weft_op); a state that it sets
+ * ends with it.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

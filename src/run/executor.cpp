@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/cancellation.h"
+#include "base/float_state.h"
 #include "base/user_code.h"
 
 namespace weft {
@@ -369,6 +370,8 @@ void Executor::perform(FunctionCall& call) {
     const UserCall& user = run.binding_.calls[op.peer];
     bool has_thrown = false;
     try {
+        // (It may wait, and then this is not UserCode.)
+        const DefaultFloatState here;
         user.function(writable(run, op.into()), static_cast<std::size_t>(op.bytes), user.context);
     } catch (abi::__forced_unwind&) {
         throw;  // the scheduler of user-level threads ends the process

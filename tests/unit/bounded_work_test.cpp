@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "run/executor.h"
 #include "schedule/builder.h"
+#include "support/float_states.h"
 
 namespace weft::test {
 namespace {
@@ -585,6 +586,32 @@ TEST_P(Functions, WithLargeWorkBehindThemDoNotStopWhereNobodyDrives) {
     EXPECT_TRUE(!has_thread || comes_true(runs));
     EXPECT_TRUE(finish(run));
     EXPECT_EQ(into, from);
+}
+
+// The progress thread starts with the state of the thread that starts it.
+TEST_P(Functions, RunInTheDefaultStateOfFloatingPointArithmetic) {
+    for (int state = 0; state < float_states; ++state) {
+        std::atomic<bool> has_run{false};
+        FloatState seen[2];
+        Function function;
+        function.body = [&] {
+            seen[0] = float_state();
+            set_float_state(0);
+            seen[1] = float_state();
+            set_float_state((state + 1) % float_states);
+            has_run = true;
+        };
+        weft::Run run(schedule_);
+        set_float_state(state);
+        const FloatState before = float_state();
+        start(run, alone_.stream, {.recv = place_, .reduction = {}, .calls = &function.call});
+        EXPECT_TRUE(!traits(GetParam()).has_thread() || comes_true(has_run));
+        EXPECT_TRUE(finish(run));
+        const FloatState after = float_state();
+        set_float_state(0);
+        EXPECT_TRUE(seen[0].has_equal_control(seen[1])) << "state " << state;
+        EXPECT_TRUE(after.has_equal_control(before)) << "state " << state;
+    }
 }
 
 // A call of a thread of the program's, or the progress thread, finds a confined function ready while another thread

@@ -12,9 +12,15 @@
 #include "base/prng.h"
 #include "reduce/kernels.h"
 #include "reduce/reduce.h"
+#include "support/float_states.h"
 
 namespace weft {
 namespace {
+
+using test::float_state;
+using test::float_states;
+using test::FloatState;
+using test::set_float_state;
 
 const std::array all_ops = {WEFT_SUM,  WEFT_PROD, WEFT_MIN, WEFT_MAX,  WEFT_LAND,   WEFT_LOR,
                             WEFT_LXOR, WEFT_BAND, WEFT_BOR, WEFT_BXOR, WEFT_MINLOC, WEFT_MAXLOC};
@@ -333,6 +339,192 @@ TEST(Reduce, OnlyUserDefinedOperationsCombineOpaqueElements) {
         EXPECT_EQ(type_name(WEFT_OPAQUE(bytes)), "?");
     }
     EXPECT_EQ(type_bytes(static_cast<weft_type>(INT_MIN)), 0u);
+}
+
+// --- The state of floating-point arithmetic ------------------------------------------------------
+
+// Operands whose sums and products are rounded, subnormal, infinite or no numbers.
+template <class T>
+std::vector<T> delicate() {
+    using Limits = std::numeric_limits<T>;
+    const std::vector<T> some = {1,
+                                 -1,
+                                 T{1} / 3,
+                                 Limits::epsilon() / 4,
+                                 -Limits::epsilon() / 4,
+                                 Limits::denorm_min(),
+                                 3 * Limits::denorm_min(),
+                                 -Limits::denorm_min(),
+                                 Limits::min() * T{1.5},
+                                 0,
+                                 -T{0},
+                                 Limits::max(),
+                                 Limits::infinity(),
+                                 -Limits::infinity(),
+                                 Limits::quiet_NaN(),
+                                 Limits::signaling_NaN()};
+    return some;
+}
+
+// Every operand with every other, by one call, and one by one.
+template <class T>
+std::vector<T> combined_in_state(const Reduction& reduction, int state, bool from_right) {
+    const std::vector<T> operands = delicate<T>();
+    std::vector<T> from;
+    std::vector<T> into;
+    for (const T& left : operands) {
+        for (const T& right : operands) {
+            from.push_back(left);
+            into.push_back(right);
+        }
+    }
+    std::vector<T> from_one = from;
+    std::vector<T> into_one = into;
+    const std::size_t bytes = into.size() * sizeof(T);
+    set_float_state(state);
+    const FloatState before = float_state();
+    if (from_right)
+        reduction.apply_right(from.data(), into.data(), bytes);
+    else
+        reduction.apply(from.data(), into.data(), bytes);
+    for (std::size_t i = 0; i < into_one.size(); ++i) {
+        if (from_right)
+            reduction.apply_right(&from_one[i], &into_one[i], sizeof(T));
+        else
+            reduction.apply(&from_one[i], &into_one[i], sizeof(T));
+    }
+    const FloatState after = float_state();
+    set_float_state(0);
+    EXPECT_EQ(before, after) << "state " << state << " is not as before";
+    into.insert(into.end(), into_one.begin(), into_one.end());
+    return into;
+}
+
+template <class T>
+void expect_equal_in_all_states(const Reduction& reduction, const std::string& name) {
+    for (const bool from_right : {false, true}) {
+        const std::vector<T> expected = combined_in_state<T>(reduction, 0, from_right);
+        for (int state = 1; state < float_states; ++state) {
+            const std::vector<T> got = combined_in_state<T>(reduction, state, from_right);
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                EXPECT_EQ(std::memcmp(&got[i], &expected[i], sizeof(T)), 0)
+                    << name << " number " << i << " is " << got[i] << " in state " << state
+                    << "; expected " << expected[i];
+            }
+        }
+    }
+}
+
+TEST(Reduce, DoesNotDependOnTheStateOfFloatingPointArithmetic) {
+    for (weft_op op : {WEFT_SUM, WEFT_PROD, WEFT_MIN, WEFT_MAX}) {
+        expect_equal_in_all_states<float>(bound(op, WEFT_FLOAT32), op_name(op));
+        expect_equal_in_all_states<double>(bound(op, WEFT_FLOAT64), op_name(op));
+    }
+    EXPECT_EQ(combined(WEFT_SUM, WEFT_FLOAT64, 1.0, 0x1p-60), 1.0);
+}
+
+template <class T>
+void expect_subnormal_values_located(weft_type type) {
+    struct Pair {
+        T value;
+        std::int32_t index;
+    };
+    const T least = std::numeric_limits<T>::denorm_min();
+    for (int state = 0; state < float_states; ++state) {
+        for (const bool is_max : {false, true}) {
+            const Pair from = {is_max ? 2 * least : least, 7};
+            Pair into = {is_max ? least : 2 * least, 3};
+            set_float_state(state);
+            bound(is_max ? WEFT_MAXLOC : WEFT_MINLOC, type).apply(&from, &into, sizeof into);
+            set_float_state(0);
+            EXPECT_EQ(into.index, 7) << "state " << state;
+        }
+    }
+}
+
+TEST(Reduce, LocatesSubnormalValuesInEveryState) {
+    expect_subnormal_values_located<float>(WEFT_FLOAT32_INT32);
+    expect_subnormal_values_located<double>(WEFT_FLOAT64_INT32);
+}
+
+// As the program's functions do it.
+template <class T>
+void add_products(const void* in, void* inout, std::size_t count, weft_type, void*) {
+    const T* const from = static_cast<const T*>(in);
+    T* const into = static_cast<T*>(inout);
+    for (std::size_t i = 0; i < count; ++i) into[i] = from[i] * T{1.5} + into[i] / T{3};
+}
+
+struct Seen {
+    FloatState state;
+    int round = -1;
+    int traps = -1;
+    bool is_right = false;
+};
+
+// What it sees, and then it leaves another state.
+void look_around(const void*, void* inout, std::size_t, weft_type, void* context) {
+    Seen& seen = *static_cast<Seen*>(context);
+    seen.state = float_state();
+    seen.round = fegetround();
+    seen.traps = fegetexcept();
+    volatile long double third = 1;
+    third = third / 3;
+    volatile double least = std::numeric_limits<double>::denorm_min();
+    volatile double none = 0;
+    seen.is_right = third == 1.0L / 3 && least * 1 != 0 && std::isnan(none / none);
+    std::memset(inout, 0, sizeof(double));
+    fesetround(FE_TOWARDZERO);
+    feraiseexcept(FE_ALL_EXCEPT);
+}
+
+TEST(Reduce, CallsTheProgramsFunctionsInTheDefaultState) {
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_TRUE(create_user_op(add_products<float>, true, nullptr, &op).is_ok());
+    expect_equal_in_all_states<float>(bound(op, WEFT_FLOAT32), "a function");
+    EXPECT_TRUE(free_user_op(&op).is_ok());
+    ASSERT_TRUE(create_user_op(add_products<long double>, true, nullptr, &op).is_ok());
+    const Reduction of_long_double = bound(op, WEFT_OPAQUE(sizeof(long double)));
+    long double expected = 1;
+    const long double third = 1.0L / 3;
+    of_long_double.apply(&third, &expected, sizeof expected);
+    for (int state = 1; state < float_states; ++state) {
+        long double got = 1;
+        set_float_state(state);
+        const FloatState before = float_state();
+        of_long_double.apply(&third, &got, sizeof got);
+        const FloatState after = float_state();
+        set_float_state(0);
+        EXPECT_EQ(got, expected) << "state " << state;
+        EXPECT_EQ(before, after) << "state " << state << " is not as before";
+    }
+    EXPECT_TRUE(free_user_op(&op).is_ok());
+}
+
+TEST(Reduce, KeepsTheStateThatAFunctionLeavesFromTheProgram) {
+    Seen seen;
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_TRUE(create_user_op(look_around, true, &seen, &op).is_ok());
+    const Reduction reduction = bound(op, WEFT_FLOAT64);
+    for (int state = 0; state < float_states; ++state) {
+        for (const int raised : {0, FE_INEXACT, FE_ALL_EXCEPT}) {
+            if (state == 5 && raised == FE_ALL_EXCEPT) continue;  // that would trap
+            double from = 1;
+            double into = 2;
+            seen = {};
+            set_float_state(state);
+            feraiseexcept(raised);
+            const FloatState before = float_state();
+            reduction.apply(&from, &into, sizeof into);
+            const FloatState after = float_state();
+            set_float_state(0);
+            EXPECT_EQ(before, after) << "state " << state << " is not as before";
+            EXPECT_EQ(seen.round, FE_TONEAREST) << "state " << state;
+            EXPECT_EQ(seen.traps, 0) << "state " << state;
+            EXPECT_TRUE(seen.is_right) << "state " << state;
+        }
+    }
+    EXPECT_TRUE(free_user_op(&op).is_ok());
 }
 
 }  // namespace
