@@ -76,7 +76,9 @@ typedef struct weft_op_handle* weft_op;
  * all ranks; also if it ends its thread (pthread_exit). `context` is the one of weft_op_create.
  *
  * It begins in the default state of floating-point arithmetic (see weft_op); a state that it sets
- * ends with it.
+ * ends with it. The progress thread has a stack as large as the program's first thread may have
+ * (RLIMIT_STACK), 8 MiB at least; 256 MiB if that is unlimited, less where the address space is
+ * limited.
  */
 typedef void (*weft_op_function)(const void* in, void* inout, size_t count, weft_type type,
                                  void* context);

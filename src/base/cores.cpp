@@ -10,8 +10,8 @@
 #include <map>
 #include <new>
 #include <set>
-#include <system_error>
-#include <thread>
+
+#include "base/thread.h"
 
 namespace weft {
 namespace {
@@ -44,19 +44,16 @@ std::vector<int> own_cores() {
 // A thread that asks for all cores gets those of its cpuset.
 std::vector<int> reachable_cores() {
     std::vector<int> cores = own_cores();
-    try {
-        std::thread([&] {
-            try {
-                Mask all(cores_max / CPU_SETSIZE);
-                std::fill_n(reinterpret_cast<unsigned char*>(all.data()), bytes_of(all), 0xff);
-                if (sched_setaffinity(0, bytes_of(all), all.data()) == 0) cores = own_cores();
-            } catch (const std::bad_alloc&) {
-                // (It would end the process.)
-            }
-        }).join();
-    } catch (const std::system_error&) {
-        // Its mask, then.
-    }
+    // (Without a thread: its mask.)
+    (void)run_in_thread([&] {
+        try {
+            Mask all(cores_max / CPU_SETSIZE);
+            std::fill_n(reinterpret_cast<unsigned char*>(all.data()), bytes_of(all), 0xff);
+            if (sched_setaffinity(0, bytes_of(all), all.data()) == 0) cores = own_cores();
+        } catch (const std::bad_alloc&) {
+            // (It would end the process.)
+        }
+    });
     return cores;
 }
 

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <new>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/cancellation.h"
@@ -940,17 +939,13 @@ void Engine::change_kind(EngineKind kind) {
 // Starts the progress thread if it does not run; called with the lock held. False: there is none. If
 // memory was lacking, the next call tries again.
 bool Engine::ensure_thread(bool polls) {
-    std::thread& thread = polls ? poller_ : thread_;
+    Thread& thread = polls ? poller_ : thread_;
     // change_kind() joins the thread without the lock: do not touch it meanwhile.
     if (stopping_) return true;
     if (thread_refused_ || thread.joinable()) return !thread_refused_;
-    // Signals belong to the program's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = 0;
     try {
-        thread = std::thread([this, polls] {
+        error = thread.start([this, polls] {
             const Uncancelled uncancelled;
             pthread_setname_np(pthread_self(), "weft-progress");
             go_to_progress_cores();
@@ -967,14 +962,14 @@ bool Engine::ensure_thread(bool polls) {
         });
     } catch (const std::bad_alloc&) {
         // There is none yet.
-    } catch (const std::system_error& error) {
+    }
+    if (error != 0) {
         thread_refused_ = true;
         std::fprintf(stderr,
                      "weft: cannot start the progress thread (%s); operations advance only inside "
                      "Weft's calls\n",
-                     error.what());
+                     std::strerror(error));
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return thread.joinable();
 }
 

@@ -20,10 +20,10 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/engine_kind.h"
+#include "base/thread.h"
 #include "engine/lock.h"
 #include "engine/offload_policy.h"
 #include "engine/parking.h"
@@ -277,8 +277,8 @@ class Engine : private Exclusion {
     bool is_hasty_ = false;      // the program waited right after its last start
     bool has_lingered_ = false;  // after a start, since the program last completed an operation
 
-    std::thread thread_;     // sleeps
-    std::thread poller_;     // polls
+    Thread thread_;          // sleeps
+    Thread poller_;          // polls
     bool stopping_ = false;  // the engine is being changed: no thread begins
     bool thread_ends_ = false;
     bool poller_ends_ = false;

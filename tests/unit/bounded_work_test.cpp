@@ -1,6 +1,7 @@
 // A call of the executor does a bounded amount of work, and functions of the program run without the
 // engine's lock.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -586,6 +587,28 @@ TEST_P(Functions, WithLargeWorkBehindThemDoNotStopWhereNobodyDrives) {
     EXPECT_TRUE(!has_thread || comes_true(runs));
     EXPECT_TRUE(finish(run));
     EXPECT_EQ(into, from);
+}
+
+// Where the program's first thread has no limit, others have 2 or 8 MiB by default.
+TEST_P(Functions, MayHaveLargeArraysInTheProgressThread) {
+    if (!traits(GetParam()).has_thread()) GTEST_SKIP() << "there is no such thread";
+    rlimit before;
+    ASSERT_EQ(getrlimit(RLIMIT_STACK, &before), 0);
+    if (before.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "its stack is limited";
+    const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+    ASSERT_EQ(setrlimit(RLIMIT_STACK, &none), 0);
+    std::atomic<bool> has_run{false};
+    Function function;
+    function.body = [&] {
+        volatile char large[64 << 20];
+        for (std::size_t i = sizeof large; i > 0; i -= 4096) large[i - 1] = 1;
+        has_run = large[4095] == 1;
+    };
+    weft::Run run(schedule_);
+    start(run, alone_.stream, {.recv = place_, .reduction = {}, .calls = &function.call});
+    EXPECT_TRUE(comes_true(has_run));
+    EXPECT_TRUE(finish(run));
+    EXPECT_EQ(setrlimit(RLIMIT_STACK, &before), 0);
 }
 
 // The progress thread starts with the state of the thread that starts it.

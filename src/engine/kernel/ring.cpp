@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/temporary_thread.h"
+#include "base/thread.h"
 #include "engine/kernel/run_lists.h"
 
 namespace weft::kernel {
@@ -94,9 +94,8 @@ void Ring::close() {
 Status Ring::open(unsigned depth) {
     io_uring_params params{};
     int error = 0;
-    // (Closing a ring interrupts the threads that made or used it once more, a little later.)
-    if (!run_in_temporary_thread(
-            [&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }))
+    // Closing a ring interrupts the threads that made or used it once more, a little later.
+    if (run_in_thread([&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }) != 0)
         return failure(WEFT_REFUSED_MEMORY, "no thread to set io_uring up in");
     if (error != 0)
         return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));
@@ -241,8 +240,7 @@ bool Ring::is_empty() {
 
 std::string why_not() {
     std::string why;
-    if (!run_in_temporary_thread([&] { why = try_chains(); }))
-        return "no thread to try io_uring in";
+    if (run_in_thread([&] { why = try_chains(); }) != 0) return "no thread to try io_uring in";
     return why;
 }
 

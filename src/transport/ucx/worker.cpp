@@ -18,7 +18,7 @@
 
 #include "base/descriptors.h"
 #include "base/file_limit_signal.h"
-#include "base/temporary_thread.h"
+#include "base/thread.h"
 
 namespace weft::ucx {
 namespace {
@@ -50,7 +50,7 @@ Status check_descriptors(std::size_t devices) {
 
 Status check_resources() {
     WEFT_RETURN_IF_NOT_OK(check_descriptors(/*devices=*/1));
-    if (run_in_temporary_thread([] {})) return ok;
+    if (run_in_thread([] {}) == 0) return ok;
     return failure(WEFT_REFUSED_MEMORY, "UCX needs a thread, and none could be started");
 }
 
