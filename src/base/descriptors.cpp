@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/fd.h"
+
 namespace weft {
 
 std::size_t descriptors_max() {
@@ -19,10 +21,13 @@ std::size_t descriptors_left() {
     const std::size_t max = descriptors_max();
     std::vector<pollfd> entries(std::min(max, looked_at_max));
     for (std::size_t i = 0; i < entries.size(); ++i) entries[i].fd = static_cast<int>(i);
+    // Standard streams that are closed must stay so.
+    const std::size_t streams = std::min<std::size_t>(entries.size(), Fd::first);
     if (poll(entries.data(), entries.size(), 0) < 0) return 0;
-    const auto open = std::ranges::count_if(
-        entries, [](const pollfd& entry) { return (entry.revents & POLLNVAL) == 0; });
-    return max - static_cast<std::size_t>(open);
+    const auto open =
+        std::ranges::count_if(entries.begin() + static_cast<long>(streams), entries.end(),
+                              [](const pollfd& entry) { return (entry.revents & POLLNVAL) == 0; });
+    return max - streams - static_cast<std::size_t>(open);
 }
 
 }  // namespace weft

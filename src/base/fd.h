@@ -1,4 +1,6 @@
-// A file descriptor with an owner.
+// A file descriptor with an owner. It is never 0, 1 or 2: a program that has closed its standard
+// streams, or was started without them, may still print, and that must not reach a socket or memory
+// of the library.
 #pragma once
 
 #include <unistd.h>
@@ -9,8 +11,14 @@ namespace weft {
 
 class Fd {
   public:
+    // The lowest number.
+    static constexpr int first = 3;
+    static constexpr bool is_free_of_streams(int fd) { return fd < 0 || fd >= first; }
+
     Fd() = default;
-    explicit Fd(int fd) : fd_(fd) {}
+    // Takes the descriptor, moved to another number if need be. With a negative one, and if there
+    // is no other number, there is none; then errno says why.
+    explicit Fd(int fd) : fd_(is_free_of_streams(fd) ? fd : moved(fd)) {}
     Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     Fd& operator=(Fd&& other) noexcept {
         std::swap(fd_, other.fd_);
@@ -26,6 +34,8 @@ class Fd {
     explicit operator bool() const { return fd_ >= 0; }
 
   private:
+    static int moved(int fd);
+
     int fd_ = -1;
 };
 

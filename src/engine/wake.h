@@ -2,25 +2,24 @@
 // Thread safety: any thread; signal() also from signal handlers.
 #pragma once
 
-#include "base/status.h"
+#include "base/fd.h"
 
 namespace weft {
 
 class Wake {
   public:
     Wake();
-    ~Wake();
     // Not 0: the errno with which the eventfd was refused. The object must not be used.
     int error() const { return error_; }
     Wake(const Wake&) = delete;
     Wake& operator=(const Wake&) = delete;
 
-    int fd() const { return fd_; }
+    int fd() const { return fd_.get(); }
     void signal() const;
     void clear() const;
 
   private:
-    int fd_;
+    Fd fd_;
     int error_;
 };
 

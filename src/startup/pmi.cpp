@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/fd.h"
+
 namespace weft {
 namespace {
 
@@ -91,7 +93,7 @@ Status Pmi::greet() {
         ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
     if (!greeting.is_ok()) return greeting.status();
     if (leave_fd < 0) {
-        leave_fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+        leave_fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, Fd::first);
         leave_pid = ::getpid();
     }
     Result<std::string> named = ask("cmd=get_my_kvsname", "my_kvsname");

@@ -12,9 +12,13 @@
 #include <unistd.h>
 #include <weft/weft.h>
 
+#include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
+#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "support/process.h"
 #include "support/surroundings.h"
@@ -71,6 +75,95 @@ TEST(Descriptors, TooFewAreRefused) {
     EXPECT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
     EXPECT_EQ(weft_barrier(weft_comm_world()), WEFT_OK);
     EXPECT_EQ(weft_finalize(), WEFT_OK);
+}
+
+// --- Standard streams that are closed ------------------------------------------------------------
+
+class StandardStreams : public Everywhere {};
+INSTANTIATE_TEST_SUITE_P(Jobs, StandardStreams, Everywhere::all(), Everywhere::name_of);
+
+// Connections are made when they are first used.
+TEST_P(StandardStreams, StayClosed) {
+    if (where().ucx != nullptr) GTEST_SKIP() << "UCX opens descriptors itself";
+    for (const char* when : {"before 7", "after 7"}) {
+        expect_success(command(
+            {4, std::string("tests/conformance/descriptors_program 2 ") + when, "WEFT_CHECK=1"}));
+    }
+}
+
+TEST(StandardStreamsInOneJob, StayClosedOneByOne) {
+    for (const char* mask : {"1", "2", "4", "5"}) {
+        expect_success(surroundings("shm").command(
+            {2, std::string("tests/conformance/descriptors_program 2 before ") + mask}));
+    }
+}
+
+// The calls of the system that make a descriptor. (Members of ours have these names as well: "::" tells them apart.)
+constexpr std::string_view makers[] = {
+    "socket(",
+    "socketpair(",
+    "accept(",
+    "accept4(",
+    "eventfd(",
+    "epoll_create1(",
+    "timerfd_create(",
+    "memfd_create(",
+    "signalfd(",
+    "pipe2(",
+    "mkstemp(",
+    "::open(",
+    "::openat(",
+    "::creat(",
+    "::dup(",
+    "inotify_init1(",
+    "syscall(SYS_pidfd_open",
+};
+
+bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+void drop_end(std::string_view& text, std::string_view end) {
+    if (text.ends_with(end)) text.remove_suffix(end.size());
+}
+
+// Whether what follows is given to an Fd: "Fd(...", "Fd name(...".
+bool is_owned(std::string_view before) {
+    drop_end(before, "::");
+    drop_end(before, "static_cast<int>(");
+    if (!before.ends_with('(')) return false;
+    before.remove_suffix(1);
+    if (before.ends_with("Fd")) return true;
+    while (!before.empty() && is_of_name(before.back())) before.remove_suffix(1);
+    return before.ends_with("Fd ");
+}
+
+// Every descriptor is given to an Fd at once, which moves it away from the standard streams.
+TEST(StandardStreamsInOneJob, NoFileOfTheLibraryMakesADescriptorWithoutAnOwner) {
+    int found = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(WEFT_SOURCE_DIR "/src")) {
+        const std::string name = file.path().filename();
+        if (!name.ends_with(".cpp") && !name.ends_with(".h")) continue;
+        std::istringstream text(content(file.path()));
+        for (std::string line; std::getline(text, line);) {
+            const std::string_view code = std::string_view(line).substr(0, line.find("//"));
+            for (const std::string_view maker : makers) {
+                for (std::size_t at = code.find(maker); at != code.npos;
+                     at = code.find(maker, at + 1)) {
+                    const std::string_view before = code.substr(0, at);
+                    // A longer name, a member, or an Fd's own name.
+                    if (!before.empty() && (is_of_name(before.back()) || before.back() == '.' ||
+                                            before.back() == '>' || before.ends_with("Fd ")))
+                        continue;
+                    EXPECT_TRUE(is_owned(before)) << file.path() << ": " << line;
+                    ++found;
+                }
+            }
+            const std::size_t duplicate = code.find("F_DUPFD");
+            if (duplicate == code.npos || name == "fd.cpp") continue;
+            EXPECT_TRUE(code.substr(duplicate).starts_with("F_DUPFD_CLOEXEC, Fd::first"))
+                << file.path() << ": " << line;
+        }
+    }
+    EXPECT_GT(found, 20);
 }
 
 #if WEFT_HAS_TCP

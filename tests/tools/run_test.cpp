@@ -112,6 +112,25 @@ TEST(Run, RanksInheritNothingButTheirOwnSocket) {
     }
 }
 
+// None of the launcher's own descriptors takes their places, where output would reach it.
+TEST(Run, MayBeStartedWithoutStandardStreams) {
+    const std::string closed = " 0<&- 1>&- 2>&-";
+    Folder folder;
+    const std::string list = "sh -c 'readlink /proc/$PPID/fd/[012] > " + (folder / "list") + "'";
+    for (const std::string options : {"-n 1 ", "-n 1 --prefix "}) {
+        EXPECT_EQ(run(weft_run + options + list + closed).status, 0);
+        EXPECT_EQ(content(folder / "list"), "/dev/null\n/dev/null\n/dev/null\n");
+    }
+    EXPECT_EQ(run(weft_run +
+                  "-n 4 --timeout 30 " WEFT_BUILD_DIR
+                  "/tests/conformance/descriptors_program 2 before 7" +
+                  closed)
+                  .status,
+              0);
+    // Output is lost then, which is an error.
+    EXPECT_EQ(run(WEFT_BUILD_DIR "/weft --version 1>&-").status, 1);
+}
+
 TEST(Run, ReportsAKilledRankAndEndsTheOthers) {
     Finished job = run(weft_run +
                        "-n 3 --grace 0.2 sh -c "

@@ -1,4 +1,7 @@
 // The program weft: the list of its subcommands.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -19,6 +22,17 @@ std::string missing_command(const CLI::App& app, const char* given) {
     if (given && *given == '-') return "";
     return (given ? std::string(given) + " is not a command" : "no command") + "; expected " +
            names + ", or --help";
+}
+
+// Standard streams that are closed stay unusable, also for the programs that this one starts; but
+// no socket gets their numbers, where output would reach it.
+void reserve_closed_streams() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(fd, F_GETFD) >= 0) continue;
+        // The lowest free number: this one.
+        const int unusable = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        [[maybe_unused]] const int made = ::open("/dev/null", unusable | O_CLOEXEC);
+    }
 }
 
 int run(int argc, char** argv) {
@@ -46,6 +60,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    reserve_closed_streams();
     const int status = run(argc, argv);
     const int error = std::fflush(stdout) != 0 ? errno : std::ferror(stdout) != 0 ? EIO : 0;
     if (error == 0) return status;

@@ -1,5 +1,6 @@
 #include "engine/kernel/ring.h"
 
+#include <fcntl.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
@@ -13,6 +14,23 @@
 namespace weft::kernel {
 namespace {
 
+// REQUIRES: a thread that ends soon. Closing a ring, also by another number, interrupts the threads
+// that made or used it once more, a little later. Returns an errno, or 0.
+int set_up(unsigned depth, io_uring& ring, io_uring_params& params) {
+    if (const int error = -io_uring_queue_init_params(depth, &ring, &params); error != 0)
+        return error;
+    if (Fd::is_free_of_streams(ring.ring_fd)) return 0;
+    const int moved = fcntl(ring.ring_fd, F_DUPFD_CLOEXEC, Fd::first);
+    if (moved < 0) {
+        const int error = errno;
+        io_uring_queue_exit(&ring);
+        return error;
+    }
+    ::close(std::exchange(ring.ring_fd, moved));
+    ring.enter_ring_fd = moved;
+    return 0;
+}
+
 // The number of entries that may wait.
 std::uint64_t cancellable(const List& list) {
     return std::uint64_t{list.id} << 2 | static_cast<std::uint64_t>(CqeKind::failure);
@@ -24,7 +42,7 @@ std::string try_chains() {
     };
     io_uring uring{};
     io_uring_params params{};
-    if (const int error = -io_uring_queue_init_params(8, &uring, &params); error != 0)
+    if (const int error = set_up(8, uring, params); error != 0)
         return sentence("io_uring cannot be set up", error);
     struct Closer {
         io_uring& uring;
@@ -94,8 +112,7 @@ void Ring::close() {
 Status Ring::open(unsigned depth) {
     io_uring_params params{};
     int error = 0;
-    // Closing a ring interrupts the threads that made or used it once more, a little later.
-    if (run_in_thread([&] { error = -io_uring_queue_init_params(depth, &ring_, &params); }) != 0)
+    if (run_in_thread([&] { error = set_up(depth, ring_, params); }) != 0)
         return failure(WEFT_REFUSED_MEMORY, "no thread to set io_uring up in");
     if (error != 0)
         return failure(WEFT_REFUSED_UNSUPPORTED, "io_uring_setup: %s", std::strerror(error));

@@ -25,7 +25,7 @@ Result<Doorbells> Doorbells::create() {
 Result<Doorbells> Doorbells::duplicate() const {
     Doorbells bells;
     for (std::size_t i = 0; i < count; ++i) {
-        bells.fds_[i] = Fd(fcntl(fds_[i].get(), F_DUPFD_CLOEXEC, 0));
+        bells.fds_[i] = Fd(fcntl(fds_[i].get(), F_DUPFD_CLOEXEC, Fd::first));
         if (!bells.fds_[i])
             return failure(WEFT_REFUSED_MEMORY, "cannot duplicate an eventfd: %s",
                            error_text(errno).c_str());

@@ -103,7 +103,7 @@ Result<std::shared_ptr<Segment>> Segment::create(SegmentShape shape) {
 }
 
 Result<std::shared_ptr<Segment>> Segment::open(int received_fd, std::size_t rings) {
-    Fd fd(fcntl(received_fd, F_DUPFD_CLOEXEC, 0));
+    Fd fd(fcntl(received_fd, F_DUPFD_CLOEXEC, Fd::first));
     struct stat info {};
     if (!fd || fstat(fd.get(), &info) != 0)
         return failure(WEFT_REFUSED_MEMORY, "cannot use a peer's shared memory: %s",

@@ -50,7 +50,7 @@ Connector::Connector(Core& core, Rank rank, const JobKey& key, std::vector<Addre
 
 Status Connector::open(int epoll) {
     epoll_ = epoll;
-    if (!hold_reserve() || !Fd(fcntl(epoll_, F_DUPFD_CLOEXEC, 0)))
+    if (!hold_reserve() || !Fd(fcntl(epoll_, F_DUPFD_CLOEXEC, Fd::first)))
         return failure(WEFT_REFUSED_MEMORY, "no descriptor for a connection: %s", strerror(errno));
     return watch_listeners();
 }
@@ -346,7 +346,7 @@ bool Connector::answer(Wire& wire, const Frame& frame) {
 // Whether there is a descriptor to accept the next caller with.
 bool Connector::hold_reserve() {
     if (reserve_) return true;
-    reserve_ = Fd(fcntl(epoll_, F_DUPFD_CLOEXEC, 0));
+    reserve_ = Fd(fcntl(epoll_, F_DUPFD_CLOEXEC, Fd::first));
     if (reserve_) starved_ = 0;
     return static_cast<bool>(reserve_);
 }
