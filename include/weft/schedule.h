@@ -62,7 +62,8 @@ typedef struct weft_region {
  * own request, nor on the schedule's communicator (docs/fibers.md).
  * If it throws an exception, or ends its thread (pthread_exit), the communicator breaks with
  * WEFT_BROKEN_FUNCTION, on all ranks. (In a fiber it must not end its thread.)
- * Its floating-point state and its stack are those of a weft_op_function.
+ * It begins in the default state of floating-point arithmetic; its stack is that of a
+ * weft_op_function.
  * `context` is the one given to weft_schedule_call.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);

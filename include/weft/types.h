@@ -44,11 +44,12 @@ typedef enum weft_type WEFT_ANY_INT {
 /**
  * A reduction operation: one of the constants below, or one made by weft_op_create.
  *
- * Operands are combined in the default state of floating-point arithmetic, whichever thread does it
- * and whatever state the program's threads have: to the nearest, without flushing subnormal numbers
- * to zero, without traps. So a result depends neither on timing nor on a rank's state. The state
- * and the exception flags of the program's threads stay as they are; overflows and the like in a
- * reduction raise no flags there.
+ * Whichever thread combines operands, it rounds as the thread does that starts the operation, or makes
+ * the persistent request (fesetround); otherwise in the default state of floating-point arithmetic:
+ * without flushing subnormal numbers to zero, without traps. So a result does not depend on timing,
+ * and is the same on all ranks if all round in the same direction. The state and the exception flags
+ * of the program's threads stay as they are; overflows and the like in a reduction raise no flags
+ * there.
  */
 typedef struct weft_op_handle* weft_op;
 
@@ -75,7 +76,7 @@ typedef struct weft_op_handle* weft_op;
  * are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on
  * all ranks; also if it ends its thread (pthread_exit). `context` is the one of weft_op_create.
  *
- * It begins in the default state of floating-point arithmetic (see weft_op); a state that it sets
+ * It begins in the state of floating-point arithmetic that weft_op describes; a state that it sets
  * ends with it. The progress thread has a stack as large as the program's first thread may have
  * (RLIMIT_STACK), 8 MiB at least; 256 MiB if that is unlimited, less where the address space is
  * limited.

@@ -1,61 +1,71 @@
-// The default state of floating-point arithmetic, for a scope: rounds to nearest, keeps subnormal
-// numbers, traps nothing. Results then depend neither on the thread that combines nor on the state
-// that the program has set there, which may differ between ranks. Afterwards the thread's state is
-// as before, with its exception flags.
+// A state of floating-point arithmetic, for a scope: rounds in the given direction, keeps subnormal
+// numbers, traps nothing. Results then do not depend on the thread that combines. Afterwards the
+// thread's state is as before, with its exception flags.
 //
 // Cost: registers are read, and written only if they differ.
 #pragma once
 
-#if defined(__x86_64__) || defined(__aarch64__)
 #include <cstdint>
-#else
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <cfenv>
 #endif
 
 namespace weft {
 
+// As the processor encodes it; nearest is 0.
+enum class Rounding : std::uint8_t {};
+inline constexpr Rounding to_nearest{};
+inline constexpr unsigned roundings = 4;
+
 // In all of these, "memory" keeps the loads of operands behind, and the stores of results before.
 #if defined(__x86_64__)
 
 // Of float and double in compiled code.
-class DefaultVectorState {
+class VectorScope {
   public:
-    DefaultVectorState() : before_(read()) {
-        if ((before_ & ~flags) != initial) write(initial);
+    explicit VectorScope(Rounding rounding) : before_(read()) {
+        const std::uint32_t wanted = initial | static_cast<std::uint32_t>(rounding) << 13;
+        if ((before_ & ~flags) != wanted) write(wanted);
     }
-    ~DefaultVectorState() {
+    ~VectorScope() {
         if (read() != before_) write(before_);
     }
-    DefaultVectorState(const DefaultVectorState&) = delete;
-    DefaultVectorState& operator=(const DefaultVectorState&) = delete;
-
-  private:
-    static constexpr std::uint32_t flags = 0x3f;
-    static constexpr std::uint32_t initial = 0x1f80;
+    VectorScope(const VectorScope&) = delete;
+    VectorScope& operator=(const VectorScope&) = delete;
 
     static std::uint32_t read() {
         std::uint32_t value;
         asm volatile("stmxcsr %0" : "=m"(value) : : "memory");
         return value;
     }
+
+  private:
+    static constexpr std::uint32_t flags = 0x3f;
+    static constexpr std::uint32_t initial = 0x1f80;
+
     static void write(std::uint32_t value) { asm volatile("ldmxcsr %0" : : "m"(value) : "memory"); }
 
     std::uint32_t before_;
 };
 
+// Of this thread.
+inline Rounding rounding_now() { return static_cast<Rounding>(VectorScope::read() >> 13 & 3); }
+
 // Of long double as well.
-class DefaultFloatState {
+class FloatScope {
   public:
-    DefaultFloatState() : before_(read()) {
-        if (((before_.control ^ initial) & control_bits) != 0) restore({initial, 0});
+    explicit FloatScope(Rounding rounding = to_nearest) : vector_(rounding), before_(read()) {
+        const auto wanted =
+            static_cast<std::uint16_t>(initial | static_cast<unsigned>(rounding) << 10);
+        if (((before_.control ^ wanted) & control_bits) != 0) restore({wanted, 0});
     }
-    ~DefaultFloatState() {
+    ~FloatScope() {
         const State now = read();
         if (now.control != before_.control || ((now.status ^ before_.status) & flags) != 0)
             restore(before_);
     }
-    DefaultFloatState(const DefaultFloatState&) = delete;
-    DefaultFloatState& operator=(const DefaultFloatState&) = delete;
+    FloatScope(const FloatScope&) = delete;
+    FloatScope& operator=(const FloatScope&) = delete;
 
   private:
     struct State {
@@ -91,50 +101,66 @@ class DefaultFloatState {
         asm volatile("fldenv %0" : : "m"(all) : "memory");
     }
 
-    DefaultVectorState vector_;
+    VectorScope vector_;
     State before_;
 };
 
 #elif defined(__aarch64__)
 
-class DefaultFloatState {
+class FloatScope {
   public:
-    DefaultFloatState() {
+    explicit FloatScope(Rounding rounding = to_nearest) {
         asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(control_), "=r"(flags_) : : "memory");
-        if (control_ != 0) asm volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
+        const std::uint64_t wanted = static_cast<std::uint64_t>(rounding) << 22;
+        if (control_ != wanted) asm volatile("msr fpcr, %0" : : "r"(wanted) : "memory");
     }
-    ~DefaultFloatState() {
+    ~FloatScope() {
         std::uint64_t control;
         std::uint64_t flags;
         asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr" : "=r"(control), "=r"(flags) : : "memory");
         if (control != control_) asm volatile("msr fpcr, %0" : : "r"(control_) : "memory");
         if (flags != flags_) asm volatile("msr fpsr, %0" : : "r"(flags_) : "memory");
     }
-    DefaultFloatState(const DefaultFloatState&) = delete;
-    DefaultFloatState& operator=(const DefaultFloatState&) = delete;
+    FloatScope(const FloatScope&) = delete;
+    FloatScope& operator=(const FloatScope&) = delete;
 
   private:
     std::uint64_t control_;
     std::uint64_t flags_;
 };
-using DefaultVectorState = DefaultFloatState;
+using VectorScope = FloatScope;
+
+inline Rounding rounding_now() {
+    std::uint64_t control;
+    asm volatile("mrs %0, fpcr" : "=r"(control) : : "memory");
+    return static_cast<Rounding>(control >> 22 & 3);
+}
 
 #else
 
-class DefaultFloatState {
+inline constexpr int directions[roundings] = {FE_TONEAREST, FE_DOWNWARD, FE_UPWARD, FE_TOWARDZERO};
+
+class FloatScope {
   public:
-    DefaultFloatState() {
+    explicit FloatScope(Rounding rounding = to_nearest) {
         std::fegetenv(&before_);
         std::fesetenv(FE_DFL_ENV);
+        std::fesetround(directions[static_cast<unsigned>(rounding)]);
     }
-    ~DefaultFloatState() { std::fesetenv(&before_); }
-    DefaultFloatState(const DefaultFloatState&) = delete;
-    DefaultFloatState& operator=(const DefaultFloatState&) = delete;
+    ~FloatScope() { std::fesetenv(&before_); }
+    FloatScope(const FloatScope&) = delete;
+    FloatScope& operator=(const FloatScope&) = delete;
 
   private:
     std::fenv_t before_;
 };
-using DefaultVectorState = DefaultFloatState;
+using VectorScope = FloatScope;
+
+inline Rounding rounding_now() {
+    unsigned rounding = 0;
+    while (rounding + 1 < roundings && directions[rounding] != std::fegetround()) ++rounding;
+    return static_cast<Rounding>(rounding);
+}
 
 #endif
 

@@ -43,7 +43,7 @@ std::size_t wanted_stack_bytes() {
 
 void* run(void* main) {
     const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(main));
-    const DefaultFloatState here;
+    const FloatScope here;
     (*owned)();
     return nullptr;
 }

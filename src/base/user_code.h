@@ -9,16 +9,18 @@ namespace weft {
 // call: initial-exec spares it __tls_get_addr.)
 inline constinit thread_local bool in_user_code __attribute__((tls_model("initial-exec"))) = false;
 
-// Such a function runs in the default state of floating-point arithmetic, in whichever thread.
+// Such a function begins in the same state of floating-point arithmetic in whichever thread.
 class UserCode {
   public:
-    UserCode() { in_user_code = true; }
+    explicit UserCode(Rounding rounding = to_nearest) : float_state_(rounding) {
+        in_user_code = true;
+    }
     ~UserCode() { in_user_code = false; }
     UserCode(const UserCode&) = delete;
     UserCode& operator=(const UserCode&) = delete;
 
   private:
-    DefaultFloatState float_state_;
+    FloatScope float_state_;
 };
 
 }  // namespace weft

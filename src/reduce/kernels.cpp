@@ -11,8 +11,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "base/float_state.h"
-
 namespace weft {
 namespace {
 
@@ -187,9 +185,9 @@ template <class Value, class Before>
 }
 
 // Every kernel that looks at a floating-point number: subnormal ones might also compare as zeros.
-template <Kernel kernel>
-void in_default_state(const void* left, const void* right, void* out, std::size_t count) {
-    const DefaultVectorState here;
+template <Rounding rounding, Kernel kernel>
+void rounded(const void* left, const void* right, void* out, std::size_t count) {
+    const VectorScope here(rounding);
     kernel(left, right, out, count);
 }
 
@@ -209,11 +207,11 @@ constexpr Row integers() {
     return row;
 }
 
-template <class Function>
+template <Rounding rounding, class Function>
 constexpr Row numbers() {
     Row row = integers<Function>();
-    row[WEFT_FLOAT32] = in_default_state<combine<float, Function>>;
-    row[WEFT_FLOAT64] = in_default_state<combine<double, Function>>;
+    row[WEFT_FLOAT32] = rounded<rounding, combine<float, Function>>;
+    row[WEFT_FLOAT64] = rounded<rounding, combine<double, Function>>;
     return row;
 }
 
@@ -227,20 +225,21 @@ constexpr Row integers_and_bytes() {
 template <class Before>
 constexpr Row pairs() {
     Row row{};
-    row[WEFT_FLOAT32_INT32] = in_default_state<locate<float, Before>>;
-    row[WEFT_FLOAT64_INT32] = in_default_state<locate<double, Before>>;
+    row[WEFT_FLOAT32_INT32] = rounded<to_nearest, locate<float, Before>>;
+    row[WEFT_FLOAT64_INT32] = rounded<to_nearest, locate<double, Before>>;
     row[WEFT_INT32_INT32] = locate<std::int32_t, Before>;
     row[WEFT_INT64_INT32] = locate<std::int64_t, Before>;
     return row;
 }
 
 // In the order of the predefined handles; the first is WEFT_OP_NULL.
+template <Rounding rounding>
 constexpr std::array<Row, predefined_op_count> kernels = {
     Row{},
-    numbers<Sum>(),
-    numbers<Prod>(),
-    numbers<Min>(),
-    numbers<Max>(),
+    numbers<rounding, Sum>(),
+    numbers<rounding, Prod>(),
+    numbers<to_nearest, Min>(),
+    numbers<to_nearest, Max>(),
     integers<LogicalAnd>(),
     integers<LogicalOr>(),
     integers<LogicalXor>(),
@@ -250,11 +249,14 @@ constexpr std::array<Row, predefined_op_count> kernels = {
     pairs<Less>(),
     pairs<Greater>(),
 };
+constexpr const std::array<Row, predefined_op_count>* by_rounding[roundings] = {
+    &kernels<Rounding{0}>, &kernels<Rounding{1}>, &kernels<Rounding{2}>, &kernels<Rounding{3}>};
 
 }  // namespace
 
-Kernel kernel_of(int op, weft_type type) {
-    return kernels[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+Kernel kernel_of(int op, weft_type type, Rounding rounding) {
+    const auto& kernels_there = *by_rounding[static_cast<std::size_t>(rounding)];
+    return kernels_there[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "base/float_state.h"
 #include "weft/types.h"
 
 namespace weft {
@@ -15,6 +16,6 @@ inline constexpr int type_count = WEFT_INT64_INT32 + 1;
 inline constexpr int predefined_op_count = 13;  // WEFT_OP_NULL and the twelve operations
 
 // Null if MPI defines no such reduction. `op` is the value of a predefined handle.
-Kernel kernel_of(int op, weft_type type);
+Kernel kernel_of(int op, weft_type type, Rounding rounding);
 
 }  // namespace weft

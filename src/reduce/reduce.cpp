@@ -102,7 +102,7 @@ void Reduction::apply(const void* from, void* into, std::size_t bytes) const {
     if (kernel) {
         kernel(from, into, into, bytes / element_bytes);
     } else {
-        UserCode here;
+        const UserCode here(rounding);
         user(from, into, bytes / element_bytes, type, user_context);
     }
 }
@@ -112,7 +112,7 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
     if (kernel) {
         kernel(into, from, into, bytes / element_bytes);
     } else {
-        UserCode here;
+        const UserCode here(rounding);
         // Even if it is declared commutative: swapped operands might round differently, and the
         // ranks' results must be bitwise identical.
         user(into, from, bytes / element_bytes, type, user_context);
@@ -131,7 +131,8 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     reduction.type = type;
     reduction.element_bytes = type_bytes(type);
     if (value_of(op) < predefined_op_count) {
-        if (is_named(type)) reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type);
+        if (is_named(type))
+            reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type, rounding_now());
         if (!reduction.kernel) {
             return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
                            type_name(type).c_str());
@@ -142,6 +143,7 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     Result<UserOp> user = find_user_op(op);
     if (!user.is_ok()) return user.status();
     reduction.user = user->function;
+    reduction.rounding = rounding_now();
     reduction.user_context = user->context;
     reduction.commutative = user->commutative;
     reduction.is_confined = user->is_confined;

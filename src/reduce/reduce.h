@@ -26,8 +26,9 @@ struct Reduction {
     weft_type type = WEFT_BYTE;
     std::size_t element_bytes = 1;
     bool commutative = true;
-    bool is_confined = false;  // the user's function runs in threads of the program only
-    bool exact = false;        // operands give the same bits in any order and association
+    bool is_confined = false;        // the user's function runs in threads of the program only
+    Rounding rounding = to_nearest;  // of the thread that made the call
+    bool exact = false;              // operands give the same bits in any order and association
 
     // into = from (op) into
     void apply(const void* from, void* into, std::size_t bytes) const;
@@ -35,7 +36,7 @@ struct Reduction {
     void apply_right(void* from, void* into, std::size_t bytes) const;
 };
 
-// Binds `op` to `type`. Refuses an unknown or freed op, and combinations that MPI does not define
+// Binds `op` to `type`, and to this thread's rounding. Refuses an unknown or freed op, and combinations that MPI does not define
 // (bitwise on floats, sum of pairs, arithmetic on bytes), with a sentence.
 Result<Reduction> bind_reduction(weft_op op, weft_type type);
 

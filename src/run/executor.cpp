@@ -371,7 +371,7 @@ void Executor::perform(FunctionCall& call) {
     bool has_thrown = false;
     try {
         // (It may wait, and then this is not UserCode.)
-        const DefaultFloatState here;
+        const FloatScope here;
         user.function(writable(run, op.into()), static_cast<std::size_t>(op.bytes), user.context);
     } catch (abi::__forced_unwind&) {
         throw;  // the scheduler of user-level threads ends the process

@@ -102,7 +102,8 @@ bool expect_right(weft_comm comm, Arguments a, weft_type type) {
     // Ranks are late in turn.
     usleep(static_cast<useconds_t>(Prng(a.count + own).below(1000)));
     weft_request request = WEFT_REQUEST_NULL;
-    weft::test::set_float_state((own_rank + calls++) % weft::test::float_states);
+    constexpr int rounded_alike[] = {0, 4, 5};
+    weft::test::set_float_state(rounded_alike[(own_rank + calls++) % 3]);
     must(start(comm, a, in_place ? WEFT_IN_PLACE : send.data(), recv.data(), type, &request), what);
     must(weft_wait(&request), what);
     weft::test::set_float_state(0);

@@ -423,6 +423,28 @@ TEST(Reduce, DoesNotDependOnTheStateOfFloatingPointArithmetic) {
     EXPECT_EQ(combined(WEFT_SUM, WEFT_FLOAT64, 1.0, 0x1p-60), 1.0);
 }
 
+// The rounding is that of the thread that binds, whichever thread combines.
+TEST(Reduce, RoundsAsWhereItWasBound) {
+    const double above = std::nextafter(1.0, 2.0);
+    const double below = std::nextafter(1.0, 0.0);
+    for (int state = 0; state < float_states; ++state) {
+        set_float_state(state);
+        const Reduction sum = bound(WEFT_SUM, WEFT_FLOAT64);
+        for (int other = 0; other < float_states; ++other) {
+            double more = 1;
+            double less = 1;
+            const double little[] = {0x1p-60, -0x1p-60};
+            set_float_state(other);
+            sum.apply(&little[0], &more, sizeof more);
+            sum.apply(&little[1], &less, sizeof less);
+            set_float_state(0);
+            EXPECT_EQ(more, state == 1 ? above : 1) << "bound in " << state << ", in " << other;
+            EXPECT_EQ(less, state == 2 || state == 3 ? below : 1)
+                << "bound in " << state << ", in " << other;
+        }
+    }
+}
+
 template <class T>
 void expect_subnormal_values_located(weft_type type) {
     struct Pair {
