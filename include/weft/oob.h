@@ -141,6 +141,28 @@ WEFT_API weft_status weft_comm_from_members(const weft_members* members, weft_co
  */
 WEFT_API weft_status weft_expect_comms(int more);
 
+/**
+ * Take the place of a call of a collective that this rank cannot make, though others may: for libraries that make the
+ * calls of a program. If any other rank makes that call, started or persistent, the communicator breaks on all ranks
+ * with WEFT_BROKEN_MESSAGE; the sentence names this rank, and `why` as far as it fits (55 bytes). If all ranks refuse
+ * the call, the communicator goes on.
+ *
+ * Agree     the order of calls on `comm`, made or refused, nonblocking, blocking or persistent, is the same on every
+ *           rank.
+ * Calling   any thread, one at a time per communicator. Does not block.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT: a null `why`; WEFT_REFUSED_HANDLE; WEFT_REFUSED_STATE.
+ */
+WEFT_API weft_status weft_comm_refuse_call(weft_comm comm, const char* why);
+
+/**
+ * Break a communicator on all its ranks, because this rank cannot go on with it: as when another rank makes a call that
+ * was refused by weft_comm_refuse_call.
+ *
+ * Calling   any thread. Does not block.
+ * Returns   as weft_comm_refuse_call.
+ */
+WEFT_API weft_status weft_comm_break(weft_comm comm, const char* why);
+
 #ifdef __cplusplus
 }
 #endif

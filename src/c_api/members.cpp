@@ -1,4 +1,4 @@
-// The bodies of weft_comm_from_members and weft_expect_comms of weft/oob.h.
+// The bodies of weft/oob.h but weft_comm_from_oob.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -99,4 +99,22 @@ weft_status weft_expect_comms(int more) {
         process.expect_comm();
         return ok;
     });
+}
+
+weft_status weft_comm_refuse_call(weft_comm comm, const char* why) {
+    return c_api::guarded_communicator(
+        "weft_comm_refuse_call", comm, [&](Process&, Communicator& communicator) -> Status {
+            if (!why) return failure(WEFT_REFUSED_ARGUMENT, "why = null; expected a sentence");
+            communicator.refuse_call(why);
+            return ok;
+        });
+}
+
+weft_status weft_comm_break(weft_comm comm, const char* why) {
+    return c_api::guarded_communicator(
+        "weft_comm_break", comm, [&](Process&, Communicator& communicator) -> Status {
+            if (!why) return failure(WEFT_REFUSED_ARGUMENT, "why = null; expected a sentence");
+            communicator.break_off(why);
+            return ok;
+        });
 }

@@ -1,6 +1,7 @@
 #include "communicator/communicator.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 
 #include "engine/completion_queue.h"
@@ -104,6 +105,11 @@ Result<Request*> Communicator::start(const Call& call, bool waits) {
         let_go();
         throw;
     }
+    if (Status counted = count_call(call); counted.code != WEFT_OK) [[unlikely]] {
+        schedules_.give_back(request);
+        let_go();
+        return counted;
+    }
     launch(request, calls_, checked.binding, waits);
     return &request;
 }
@@ -127,7 +133,20 @@ Result<Request*> Communicator::make_persistent(const Call& call) {
         --persistent_made_;
         throw;
     }
+    if (Status counted = count_call(call); counted.code != WEFT_OK) {
+        free(**made);
+        return counted;
+    }
     return made;
+}
+
+// The call is about to be made. Another rank may have refused it.
+Status Communicator::count_call(const Call& call) {
+    if (call.of_library) return ok;
+    host_.executor.count_call(group_);
+    if (group_.broken.code == WEFT_OK) [[likely]]
+        return ok;
+    return broken_status(collective_name(call.collective), group_.broken);
 }
 
 bool Communicator::is_checked() const { return host_.checks_calls && place_.ranks > 1; }
@@ -241,6 +260,24 @@ Status Communicator::run_out_of_memory(const std::string& what) {
     return broken_status(what, group_.broken);
 }
 
+Failure Communicator::refusal(const char* why) const {
+    Failure failure{.code = WEFT_BROKEN_MESSAGE,
+                    .rank = group_.members[static_cast<std::size_t>(rank())]};
+    failure.is_refusal = true;
+    std::snprintf(reinterpret_cast<char*>(failure.remark.data()), failure.remark.size(), "%s", why);
+    return failure;
+}
+
+void Communicator::refuse_call(const char* why) {
+    try {
+        host_.executor.refuse_call(group_, refusal(why));
+    } catch (const std::bad_alloc&) {
+        host_.executor.break_group(group_, refusal(why));
+    }
+}
+
+void Communicator::break_off(const char* why) { host_.executor.break_group(group_, refusal(why)); }
+
 void Communicator::let_go() {
     if (--keepers_ == 0 && freed_) host_.end(*this);
 }
@@ -263,6 +300,12 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                                    "%s on %s: rank %d of the job died or left", what.c_str(),
                                    name_.c_str(), failed.rank);
         case WEFT_BROKEN_MESSAGE:
+            if (failed.is_refusal) {
+                return failure_of_rank(failed.code, failed.rank,
+                                       "%s on %s: rank %d of the job refused its call: %s",
+                                       what.c_str(), name_.c_str(), failed.rank,
+                                       reinterpret_cast<const char*>(failed.remark.data()));
+            }
             if (failed.has_remark) {
                 const Disagreement calls = Disagreement::of(failed);
                 return failure_of_rank(

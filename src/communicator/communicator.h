@@ -92,6 +92,11 @@ class Communicator {
     // Returns the status, with a sentence about `what`.
     Status run_out_of_memory(const std::string& what);
 
+    // Takes the place of a call that this rank cannot make: it breaks the communicator if any other rank makes it.
+    void refuse_call(const char* why);
+    // Breaks the communicator on all ranks.
+    void break_off(const char* why);
+
     // Unsettled requests, unfreed persistent requests and other users keep a freed communicator
     // alive: the last to let go of it ends it.
     void keep() { ++keepers_; }
@@ -111,6 +116,8 @@ class Communicator {
   private:
     friend class Process;
 
+    Failure refusal(const char* why) const;
+    Status count_call(const Call& call);
     bool is_checked() const;
     void bind_agreement(const Call& call, Request& request, Binding& binding);
     Result<Prepared*> make_ready(const Call& call, Checked& checked);

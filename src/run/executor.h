@@ -80,6 +80,12 @@ class Executor {
     // Ends every run of the group with this failure, sends a notice to the other members, and
     // forgets its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
+    // This rank makes the group's next call, or refuses it (run/failure_notices.h). The first may break the group; the
+    // second may throw.
+    void count_call(Group& group) { failures_.count_call(group); }
+    void refuse_call(Group& group, const Failure& failure) {
+        failures_.refuse_call(group, failure);
+    }
     // For a group whose messages may have come, but for which this rank has no memory: tells its members. `telling` was
     // reserved before others could have the group.
     void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,

@@ -45,8 +45,13 @@ void FailureNotices::add(Group& group) {
     groups_.push_back({&group, reserve_telling(group.members.size())});
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
-    for (const Suspect& notice : early_)
-        if (notice.context == group.context) break_group(group, notice.failure);
+    for (const FailureNotice& notice : early_) {
+        if (notice.context != group.context) continue;
+        if (notice.is_of_call)
+            hear_of_refused(group, notice);
+        else
+            break_group(group, notice.failure);
+    }
     if (more_early_) break_group(group, *more_early_);
 }
 
@@ -69,6 +74,35 @@ void FailureNotices::break_group(Group& group, const Failure& failure) {
     member->telling->notice.made = group.made;
     tell(std::move(member->telling), group.context, group.members, failure);
     end_runs_(group);
+}
+
+void FailureNotices::refuse_call(Group& group, const Failure& failure) {
+    if (group.broken.code != WEFT_OK) return;
+    std::unique_ptr<Telling> telling = reserve_telling(group.members.size());
+    group.refused.push_back(group.calls);
+    telling->notice.is_of_call = true;
+    telling->notice.call = group.calls++;
+    std::erase_if(group.refused_ahead,
+                  [&](const RefusedCall& call) { return call.number == telling->notice.call; });
+    tell(std::move(telling), group.context, group.members, failure);
+}
+
+void FailureNotices::break_if_refused(Group& group, std::uint64_t number) {
+    const auto call = std::ranges::find(group.refused_ahead, number, &RefusedCall::number);
+    if (call == group.refused_ahead.end()) return;
+    const Failure failure = call->failure;
+    break_group(group, failure);
+}
+
+// Another member has refused a call.
+void FailureNotices::hear_of_refused(Group& group, const FailureNotice& notice) {
+    if (std::ranges::find(group.refused, notice.call) != group.refused.end()) return;
+    if (notice.call < group.calls) return break_group(group, notice.failure);
+    try {
+        group.refused_ahead.push_back({notice.call, notice.failure});
+    } catch (const std::bad_alloc&) {
+        break_group(group, notice.failure);
+    }
 }
 
 void FailureNotices::tell(std::unique_ptr<Telling> telling, std::uint64_t context,
@@ -139,7 +173,9 @@ void FailureNotices::suspect(std::uint64_t context, const Failure& failure) {
 }
 
 void FailureNotices::break_suspected() {
-    for (const Suspect& suspect : suspects_) break_context(suspect.context, suspect.failure);
+    for (const Suspect& suspect : suspects_) {
+        if (Group* group = find(suspect.context)) break_group(*group, suspect.failure);
+    }
     suspects_.clear();
 }
 
@@ -168,6 +204,7 @@ void FailureNotices::take(Rank from) {
     const FailureNotice notice = expected_[static_cast<std::size_t>(from)];
     // The sender was making a group from this one when it broke, and will never have it.
     for (const Member& member : groups_) {
+        if (notice.is_of_call) break;
         Group& group = *member.group;
         if (group.parent == notice.context && group.number > notice.made &&
             std::ranges::find(group.members, from) != group.members.end()) {
@@ -176,9 +213,15 @@ void FailureNotices::take(Rank from) {
     }
     // Two groups may have one context if no rank has both (process/members.h): a notice of the other group does not
     // concern this rank's.
-    const Group* const group = find(notice.context);
-    if (!group || std::ranges::find(group->members, from) != group->members.end())
-        break_context(notice.context, notice.failure);
+    Group* const group = find(notice.context);
+    if (!group) {
+        keep_for_later(notice);
+    } else if (std::ranges::find(group->members, from) != group->members.end()) {
+        if (notice.is_of_call)
+            hear_of_refused(*group, notice);
+        else
+            break_group(*group, notice.failure);
+    }
     expect(from);
 }
 
@@ -188,14 +231,14 @@ Group* FailureNotices::find(std::uint64_t context) const {
     return nullptr;
 }
 
-void FailureNotices::break_context(std::uint64_t context, const Failure& failure) {
-    if (Group* group = find(context)) return break_group(*group, failure);
+// A notice of a group that this rank does not have.
+void FailureNotices::keep_for_later(const FailureNotice& notice) {
     // If no group is expected, it was freed.
     if (!keeps_early_) return;
     if (early_.size() < early_.capacity())
-        early_.push_back({context, failure});
+        early_.push_back(notice);
     else
-        more_early_ = failure;
+        more_early_ = notice.failure;
 }
 
 }  // namespace weft

@@ -23,11 +23,13 @@
 
 namespace weft {
 
-// The message that members of a broken group send each other.
+// The message that members of a broken group send each other, and a rank that has refused a call.
 struct FailureNotice {
     std::uint64_t context = 0;
     std::uint32_t made = 0;  // by the sender: groups made from this one
     Failure failure;
+    bool is_of_call = false;  // the sender has refused this call; its group is not broken
+    std::uint64_t call = 0;
 };
 
 class FailureNotices {
@@ -62,6 +64,15 @@ class FailureNotices {
 
     // Breaks the group and sends a notice to its other members. Only its first failure counts.
     void break_group(Group& group, const Failure& failure);
+    // This rank refuses its next call: tells the other members, who break the group if they make that call. May throw;
+    // then nothing has happened.
+    void refuse_call(Group& group, const Failure& failure);
+    // This rank makes its next call. The group breaks if another rank has refused it.
+    void count_call(Group& group) {
+        const std::uint64_t number = group.calls++;
+        if (!group.refused_ahead.empty()) [[unlikely]]
+            break_if_refused(group, number);
+    }
     // The rank is dead or out of reach: breaks every group it belongs to, because other members may
     // be waiting for it.
     void lose(Rank peer, weft_status reason);
@@ -110,7 +121,9 @@ class FailureNotices {
     void send(Telling& telling);
     void try_again();
     Group* find(std::uint64_t context) const;
-    void break_context(std::uint64_t context, const Failure& failure);
+    void keep_for_later(const FailureNotice& notice);
+    void hear_of_refused(Group& group, const FailureNotice& notice);
+    void break_if_refused(Group& group, std::uint64_t number);
     bool has_lost_member(const Group& group, Failure& failure) const;
 
     Rank rank_;
@@ -126,7 +139,7 @@ class FailureNotices {
     std::vector<Suspect> suspects_;
     bool keeps_early_ = true;
     static constexpr std::size_t early_max = 16;
-    std::vector<Suspect> early_;           // of contexts that this rank does not have yet
+    std::vector<FailureNotice> early_;     // of contexts that this rank does not have yet
     std::optional<Failure> more_early_{};  // of one of those that there was no room for
 };
 

@@ -33,10 +33,18 @@ struct Failure {
     // An additional remark of the communicator; the other ranks get it unchanged.
     bool has_remark = false;
     std::array<std::byte, 56> remark{};
+    // With WEFT_BROKEN_MESSAGE: `rank` refused its call; the remark is its sentence, cut to fit.
+    bool is_refusal = false;
     // With WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`, or another communicator of `rank`
     // has this one's context. Otherwise `rank` ran out of memory.
     bool is_unconnected = false;
     bool is_context_taken = false;
+};
+
+// A call that `failure.rank` has refused, by its number among the group's calls.
+struct RefusedCall {
+    std::uint64_t number = 0;
+    Failure failure;
 };
 
 // The ranks of a communicator: rank in the communicator -> rank of the job.
@@ -53,6 +61,12 @@ struct Group {
     bool is_eager = false;
 
     std::uint32_t dedicated = 0;  // how many of its streams have dedicated connections
+
+    // The calls of collectives, in the order that all members share. A rank that must refuse one tells the others by
+    // its number. Those that refuse it, too, go on; those that make it break the group.
+    std::uint64_t calls = 0;                   // made or refused by this rank
+    std::vector<std::uint64_t> refused{};      // ... by this rank
+    std::vector<RefusedCall> refused_ahead{};  // by others; this rank has not come to them yet
 };
 
 class Stream {

@@ -436,14 +436,62 @@ void streams() {
     EXPECT(weft_barrier(weft_comm_self()) == WEFT_OK);
 }
 
+// Calls that a rank cannot make. If all refuse it, the communicator goes on; otherwise all ranks learn of it.
+void refused_calls() {
+    Ranks everybody(static_cast<std::size_t>(world_size));
+    std::iota(everybody.begin(), everybody.end(), 0);
+    for (const bool is_persistent : {false, true}) {
+        EXPECT(weft_expect_comms(1) == WEFT_OK);
+        world_barrier();
+        weft_comm comm = make(List{is_persistent ? 2u : 1u, everybody}.members());
+        EXPECT(weft_expect_comms(0) == WEFT_OK);
+        EXPECT(weft_comm_refuse_call(comm, nullptr) == WEFT_REFUSED_ARGUMENT);
+        EXPECT(weft_comm_refuse_call(WEFT_COMM_NULL, "") == WEFT_REFUSED_HANDLE);
+        EXPECT(weft_comm_refuse_call(comm, "a count of rank 0") == WEFT_OK);
+        EXPECT(weft_barrier(comm) == WEFT_OK);
+        world_barrier();  // a communicator that breaks ends earlier calls that are pending, too
+        const bool refuses = world_rank == 0;
+        weft_request request = WEFT_REQUEST_NULL;
+        weft_status status = WEFT_OK;
+        if (refuses) {
+            EXPECT(weft_comm_refuse_call(comm, "a count of rank 0") == WEFT_OK);
+        } else if (is_persistent) {
+            status = weft_barrier_init(comm, &request);
+            if (status == WEFT_OK) status = weft_start(&request);
+            if (status == WEFT_OK) status = weft_wait(&request);
+        } else {
+            status = weft_barrier(comm);
+        }
+        if (!refuses) {
+            EXPECT(status == WEFT_BROKEN_MESSAGE);
+            EXPECT(std::strstr(weft_last_detail(), "rank 0") != nullptr);
+            EXPECT(std::strstr(weft_last_detail(), "a count of rank 0") != nullptr);
+        }
+        if (request != WEFT_REQUEST_NULL) EXPECT(weft_request_free(&request) == WEFT_OK);
+        world_barrier();
+        status = weft_barrier(comm);
+        EXPECT(status == (world_size > 1 ? WEFT_BROKEN_MESSAGE : WEFT_OK));
+        EXPECT(weft_comm_break(comm, "again") == WEFT_OK);
+        EXPECT(weft_barrier(comm) == WEFT_BROKEN_MESSAGE);
+        EXPECT(weft_comm_free(&comm) == WEFT_OK);
+    }
+}
+
 struct Case {
     const char* name;
     void (*run)();
 };
 constexpr Case cases[] = {
-    {"overlapping", overlapping}, {"ahead", ahead}, {"reused", reused}, {"topologies", topologies},
-    {"refused", refused},         {"late", late},   {"dies", dies},     {"streams", streams},
+    {"overlapping", overlapping},
+    {"ahead", ahead},
+    {"reused", reused},
+    {"topologies", topologies},
+    {"refused", refused},
+    {"late", late},
+    {"dies", dies},
+    {"streams", streams},
     {"collision", collision},
+    {"refused_calls", refused_calls},
 };
 
 }  // namespace

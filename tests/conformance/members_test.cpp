@@ -27,6 +27,7 @@ TEST_P(CommsFromMembers, AreUsedByFastRanksBeforeSlowOnesHaveThem) { expect("ahe
 TEST_P(CommsFromMembers, UseNumbersAgain) { expect("reused"); }
 TEST_P(CommsFromMembers, HaveTopologies) { expect("topologies"); }
 TEST_P(CommsFromMembers, RefuseBadLists) { expect("refused"); }
+TEST_P(CommsFromMembers, BreakWhenOneRankCannotMakeACall) { expect("refused_calls"); }
 TEST_P(CommsFromMembers, EndWaitsAfterTheTimeout) { expect("late", "WEFT_TIMEOUT=0.5"); }
 TEST_P(CommsFromMembers, OfTheSameHashAreRefusedAndThoseWhoWaitAreTold) {
     expect_of(3, "collision", "");

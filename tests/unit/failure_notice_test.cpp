@@ -205,5 +205,82 @@ TEST(EarlyNotice, BreaksTheGroupThatIsMadeLater) {
     EXPECT_EQ(group.broken.code, WEFT_OK);
 }
 
+// --- Refused calls -------------------------------------------------------------------------------
+
+Failure refusal_of(Rank rank) {
+    Failure failure{.code = WEFT_BROKEN_MESSAGE, .rank = rank};
+    failure.is_refusal = true;
+    return failure;
+}
+
+// Rank 0 of two, and what rank 1 tells it.
+class RefusedCall : public testing::Test {
+  protected:
+    RefusedCall() {
+        group.context = context;
+        group.members = {0, 1};
+        executor.add_group(group);
+    }
+    // Rank 1 has refused this call.
+    void hear_of(std::uint64_t call) {
+        transport.next = {context, 0, refusal_of(1), true, call};
+        executor.progress();
+    }
+
+    Reluctant transport;
+    Executor executor{0, {&transport}, {nullptr, &transport}};
+    Group group;
+};
+
+TEST_F(RefusedCall, IsToldByItsNumber) {
+    executor.count_call(group);
+    executor.refuse_call(group, refusal_of(0));
+    ASSERT_EQ(transport.sent.size(), 1u);
+    EXPECT_EQ(transport.sent[0].context, context);
+    EXPECT_TRUE(transport.sent[0].is_of_call);
+    EXPECT_EQ(transport.sent[0].call, 1u);
+    EXPECT_EQ(group.broken.code, WEFT_OK);
+}
+
+TEST_F(RefusedCall, BreaksTheGroupIfItWasMade) {
+    executor.count_call(group);
+    hear_of(0);
+    EXPECT_EQ(group.broken.code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(group.broken.rank, 1);
+    ASSERT_EQ(transport.sent.size(), 1u) << "all members hear that the group is broken";
+    EXPECT_FALSE(transport.sent[0].is_of_call);
+}
+
+TEST_F(RefusedCall, BreaksTheGroupWhenItIsMade) {
+    hear_of(1);
+    executor.count_call(group);
+    EXPECT_EQ(group.broken.code, WEFT_OK);
+    executor.count_call(group);
+    EXPECT_EQ(group.broken.code, WEFT_BROKEN_MESSAGE);
+    EXPECT_EQ(group.broken.rank, 1);
+}
+
+TEST_F(RefusedCall, OfAllRanksBreaksNothing) {
+    hear_of(0);
+    executor.refuse_call(group, refusal_of(0));
+    executor.refuse_call(group, refusal_of(0));
+    hear_of(1);
+    executor.count_call(group);
+    EXPECT_EQ(group.broken.code, WEFT_OK);
+}
+
+TEST_F(RefusedCall, MayBeToldBeforeTheGroupExists) {
+    transport.next = {context + 1, 0, refusal_of(1), true, 0};
+    executor.progress();
+    Group later;
+    later.context = context + 1;
+    later.members = {0, 1};
+    executor.add_group(later);
+    EXPECT_EQ(later.broken.code, WEFT_OK);
+    executor.count_call(later);
+    EXPECT_EQ(later.broken.code, WEFT_BROKEN_MESSAGE);
+    executor.remove_group(later);
+}
+
 }  // namespace
 }  // namespace weft::test
