@@ -34,14 +34,17 @@ class Preloaded : public OnEveryMpi {
         if (std::filesystem::exists(path) &&
             std::filesystem::last_write_time(path) > std::filesystem::last_write_time(from))
             return path;
-        const Finished done =
-            run(mpi().around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror " +
-                             "-Wno-stringop-overflow " + from + " -o " + own + " -ldl"));
+        const Finished done = run(mpi().around(compiler +
+                                               " -std=c99 -pedantic -Wall -Wextra -Werror "
+                                               "-D_POSIX_C_SOURCE=200809L -Wno-stringop-overflow " +
+                                               from + " -o " + own + " -ldl"));
         EXPECT_EQ(done.status, 0) << done.out << done.err;
         std::filesystem::rename(own, path);
         return path;
     }
-    static std::string program() { return compiled("small.c", "small"); }
+    static std::string program(const std::string& name = "small") {
+        return compiled(name + ".c", name);
+    }
     static Finished alone(const std::string& what, const std::string& settings = "",
                           int ranks = 2) {
         return run(mpi().job(ranks, program() + " " + what, settings));
@@ -190,6 +193,30 @@ TEST_P(Preloaded, ADeadRankEndsTheJobAsItWouldWithout) {
     EXPECT_NE(done.status, 0) << done.out << done.err;
     EXPECT_NE(done.status, 124) << "it had to be stopped";
     EXPECT_FALSE(contains(done.out, "went on"));
+}
+
+// What one rank gets wrong, no rank waits for: mistakes.c says what must hold.
+TEST_P(Preloaded, WrongArgumentsHangNobody) {
+    const std::string cells = runs_all() ? " every=1" : " every=16 seed=3";
+    const std::vector<std::string> ways =
+        runs_all() ? std::vector<std::string>{"", "WEFT_CHECK=1", "WEFT_TRANSPORT=tcp"}
+                   : std::vector<std::string>{""};
+    for (const std::string& way : ways) {
+        const Finished done =
+            run(mpi().job(3, program("mistakes") + cells,
+                          preload_of(mpi().name).settings + " WEFT_BLOCKING=1 " + way));
+        EXPECT_EQ(done.status, 0) << way << done.err;
+        EXPECT_EQ(matches_in(done.out, "ok [1-9]\\d* cells\n").size(), 1u) << way << done.err;
+    }
+}
+
+TEST_P(Preloaded, OverlappingBlocksAreTakenAndStayInTheirPlaces) {
+    const Finished done = run(mpi().job(3, program("mistakes") + " 'pick=gatherv overlap'",
+                                        preload_of(mpi().name).settings));
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_FALSE(matches_in(done.out, "gatherv overlap 0 nonblocking: 0 0 0 then 0 0 0").empty())
+        << done.out;
+    EXPECT_FALSE(matches_in(done.err, "MPI_Igatherv +[1-9]\\d* +0 ").empty()) << done.err;
 }
 
 TEST_P(Preloaded, ARankMayBeStoppedInAWait) {

@@ -70,6 +70,20 @@ struct ProgramBuffer {
 
 constexpr int no_root = INT_MIN;
 
+// Why a rank cannot make a call.
+struct Refusal {
+    int error = MPI_SUCCESS;  // its class; MPI_SUCCESS: there is no reason
+    const char* why = "";
+    bool may_ask = true;   // the MPI, which would crash otherwise
+    bool is_left = false;  // to the MPI, on all ranks
+
+    explicit operator bool() const { return error != MPI_SUCCESS; }
+};
+
+// Which buffers of a call get copies: those that are not contiguous, or all. In copies blocks neither overlap, nor are
+// they in both buffers.
+enum class Copies : std::uint8_t { where_needed, all };
+
 struct Arguments {
     ProgramBuffer send{};
     ProgramBuffer recv{};

@@ -103,7 +103,9 @@ void hang_on(std::unique_ptr<TakenComm> comm) {
     TakenComm* const taken = comm.release();
     if (mpi.Comm_set_attr(taken->handle, keyval, taken) != MPI_SUCCESS) {
         std::fprintf(stderr, "weft: rank %d cannot attach to a communicator\n", world_rank);
-        taken->comm = WEFT_COMM_NULL;  // calls fail: other ranks have taken it
+        // Calls fail: other ranks have taken it.
+        if (taken->comm) weft_comm_break(taken->comm, "no attribute on a rank's communicator");
+        taken->comm = WEFT_COMM_NULL;
     }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "mpi_dropin/part/arguments.h"
 #include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {
@@ -28,8 +29,10 @@ struct TypeFacts {
     bool is_freed = false;  // by the program, while it had users
 };
 
-// Null: not a type, not committed, or the MPI cannot pack it. The call is then left to the MPI.
+// Null: not a type, not committed, or the MPI cannot pack it.
 TypeFacts* facts_of(MPI_Datatype type);
+// Why a call with a type without facts cannot be made.
+Refusal refusal_of(MPI_Datatype type);
 
 // An operation needs the handle until release().
 void keep(TypeFacts& facts);

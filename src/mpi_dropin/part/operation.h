@@ -38,6 +38,10 @@ struct Operation {
     bool is_constructor = false;
 
     PackedBuffer send, recv;
+    // A rank's part for itself, of which it sends less than it expects: moved from copy to copy, not by Weft.
+    struct OwnPart {
+        std::size_t from = 0, to = 0, bytes = 0;
+    } own{};
     std::vector<std::size_t> elements;  // of the blocks of a reduce_scatter
 
     std::int64_t started_ns = 0;     // with statistics

@@ -57,6 +57,7 @@ void give_back(Operation& operation) {
     operation.outcome = MPI_SUCCESS;
     operation.combining = nullptr;
     operation.stores = operation.fetches = false;
+    operation.own = {};
     operation.waited_ns = operation.waiting_ns = 0;
     if (operation.is_constructor) {
         operation.is_constructor = false;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,7 +15,6 @@
 #include "mpi_dropin/part/mpi_channel.h"
 #include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/tickets.h"
-#include "mpi_dropin/part/weft_call.h"
 
 namespace weft::dropin {
 namespace {
@@ -97,7 +98,13 @@ int fetch(const Operation& operation) {
     if (operation.send.has_copy()) {
         if (const int error = operation.send.fetch()) return error;
     }
-    return operation.fetches ? operation.recv.fetch() : MPI_SUCCESS;
+    if (!operation.fetches) return MPI_SUCCESS;
+    if (const int error = operation.recv.fetch()) return error;
+    const Operation::OwnPart& own = operation.own;
+    if (own.bytes > 0) {
+        std::copy_n(operation.send.copy() + own.from, own.bytes, operation.recv.copy() + own.to);
+    }
+    return MPI_SUCCESS;
 }
 
 // Weft's operation has ended.
@@ -131,10 +138,20 @@ int error_of_start(weft_status status) {
 }
 
 // Counts a call that is not taken.
-bool leave_to_mpi(Operation* operation, int function, Left why) {
+Taker leave_to_mpi(Operation* operation, int function, Left why) {
     if (operation) give_back(*operation);
     if (settings.prints_statistics) statistics.count_left(function, why);
-    return false;
+    return Taker::the_mpi;
+}
+
+// A call that Weft should have taken cannot be made for a reason that has nothing to do with its arguments. Returns
+// the error.
+int give_up(Operation& operation, int error, const char* why) {
+    tell_of_refusal(*operation.comm, operation.function, why);
+    keep(*operation.comm);
+    const OperationOutcome outcome{error, operation.comm};
+    give_back(operation);
+    return raise(outcome);
 }
 
 int open_request(Operation& operation, MPI_Request* request) {
@@ -222,8 +239,19 @@ void close_operations() {
     settings = {};  // takes nothing more
 }
 
-bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-          MPI_Request* request, int* error) {
+void tell_of_refusal(const TakenComm& comm, int function, const char* why) {
+    if (!comm.comm) return;
+    char sentence[96];
+    std::snprintf(sentence, sizeof sentence, "%s: %s", name_of(function), why);
+    weft_comm_refuse_call(comm.comm, sentence);
+}
+
+void count_refused(int function) {
+    if (settings.prints_statistics) statistics.count_left(function, Left::refused);
+}
+
+Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
+           MPI_Request* request, Copies copies, int* error, Refusal* refusal) {
     const int function = function_of(collective, form);
     if (!settings.takes[function]) return leave_to_mpi(nullptr, function, Left::disabled);
     TakenComm* const taken_comm = taken(comm);
@@ -238,39 +266,47 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     operation.function = function;
     operation.is_persistent = form == Form::persistent;
     WeftCall call;
-    std::optional<Left> left;
+    Taker taker = Taker::nobody;
     try {
-        left = prepare(operation, arguments, settings.calls_back, call);
+        taker = prepare(operation, arguments, settings.calls_back, copies, call, *refusal);
     } catch (const std::bad_alloc&) {
-        give_back(operation);
-        *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
-        return true;
+        *error = give_up(operation, MPI_ERR_NO_MEM, "out of memory");
+        return Taker::weft;
     }
-    if (left) return leave_to_mpi(&operation, function, *left);
+    if (taker == Taker::nobody) {
+        give_back(operation);
+        return taker;
+    }
+    if (taker == Taker::the_mpi) {
+        return leave_to_mpi(&operation, function,
+                            combines(collective) ? Left::operation : Left::refused);
+    }
     if (settings.min_bytes > 0 && !has_local_sizes(collective) &&
         static_cast<std::int64_t>(call.bytes) < settings.min_bytes) {
         return leave_to_mpi(&operation, function, Left::small);
     }
     if (!taken_comm->comm) {
-        give_back(operation);
-        *error = raise_error(*taken_comm, MPI_ERR_NO_MEM);
-        return true;
+        *error = give_up(operation, MPI_ERR_NO_MEM, "");
+        return Taker::weft;
     }
     // Not to the MPI: the other ranks' calls are taken.
     if (const int failed = operation.is_persistent ? MPI_SUCCESS : fetch(operation)) {
-        give_back(operation);
-        *error = raise_error(*taken_comm, failed);
-        return true;
+        *error = give_up(operation, failed, "the MPI cannot pack its buffer");
+        return Taker::weft;
     }
     const weft_status status = begin(operation, call);
+    if (status == WEFT_REFUSED_ARGUMENT) {
+        const char* const why = weft_last_detail();
+        *refusal = {MPI_ERR_BUFFER, std::strstr(why, " overlaps ") ? "its buffers overlap" : why};
+        give_back(operation);
+        return Taker::nobody;
+    }
     if (status != WEFT_OK) {
-        if (status == WEFT_REFUSED_ARGUMENT)
-            return leave_to_mpi(&operation, function, Left::refused);
         std::fprintf(stderr, "weft: %s on rank %d: %s\n", name_of(function), taken_comm->rank,
                      weft_last_detail());
-        give_back(operation);
-        *error = raise_error(*taken_comm, error_of_start(status));
-        return true;
+        const std::string why = weft_last_detail();
+        *error = give_up(operation, error_of_start(status), why.c_str());
+        return Taker::weft;
     }
     operation.send.keep_types();
     operation.recv.keep_types();
@@ -283,19 +319,20 @@ bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_C
     }
     if (form == Form::blocking) {
         *error = finish_blocking(operation);
-        return true;
+        return Taker::weft;
     }
     if (operation.keeps_handle) {
         *request = operation.handle;
     } else if ((*error = open_request(operation, request)) != MPI_SUCCESS) {
         if (operation.is_persistent) {
+            weft_comm_break(taken_comm->comm, "MPI_Recv_init failed");
             forget(operation);
             raise_error(*taken_comm, *error);
         } else {
             finish_blocking(operation);
         }
     }
-    return true;
+    return Taker::weft;
 }
 
 void watch(Operation& operation, MPI_Request request, CommConstruction&& construction,
@@ -330,16 +367,21 @@ int start(Operation& operation) {
         // The program knows that it is complete, but has not completed it.
         if (const int error = raise(complete_now(operation))) return error;
     }
-    if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
+    // The other ranks' operations have started.
+    const auto fail = [&](int error) {
+        weft_comm_break(operation.comm->comm, "MPI_Start failed");
+        return raise_error(*operation.comm, error);
+    };
+    if (const int error = fetch(operation)) return fail(error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
     // The MPI's first: Weft's operation cannot be taken back.
-    if (const int error = mpi.Start(&operation.handle)) return raise_error(*operation.comm, error);
+    if (const int error = mpi.Start(&operation.handle)) return fail(error);
     if (const weft_status status = weft_start(&operation.request); status != WEFT_OK) {
         std::fprintf(stderr, "weft: MPI_Start on rank %d: %s\n", operation.comm->rank,
                      weft_last_detail());
         complete_receive(operation.ticket);
         mpi.Wait(&operation.handle, MPI_STATUS_IGNORE);
-        return raise_error(*operation.comm, error_of_start(status));
+        return fail(error_of_start(status));
     }
     operation.is_active = true;
     if (operation.combining) need_hook();

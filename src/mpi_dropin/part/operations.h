@@ -15,6 +15,7 @@
 #include "mpi_dropin/part/operation_store.h"
 #include "mpi_dropin/part/settings.h"
 #include "mpi_dropin/part/statistics.h"
+#include "mpi_dropin/part/weft_call.h"
 
 namespace weft::dropin {
 
@@ -25,9 +26,13 @@ void count_operations(const DropInSettings& mine);
 int open_operations(const DropInSettings& agreed);
 void close_operations();
 
-// Takes a call, or says why not: then nothing has happened, and the MPI gets the call. *error: what the call returns.
-bool take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-          MPI_Request* request, int* error);
+// Takes a call; otherwise nothing has happened. *error: what the call returns, if Weft has taken it. *refusal: why it
+// is nobody's.
+Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
+           MPI_Request* request, Copies copies, int* error, Refusal* refusal);
+// The other ranks must not wait for this one, which cannot make a call that they may make.
+void count_refused(int function);
+void tell_of_refusal(const TakenComm& comm, int function, const char* why);
 // Watches an MPI request that makes a communicator, by an operation of take_unused(false).
 void watch(Operation& operation, MPI_Request request, CommConstruction&& construction,
            MPI_Comm* made);

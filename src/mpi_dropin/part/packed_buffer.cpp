@@ -1,6 +1,14 @@
 #include "mpi_dropin/part/packed_buffer.h"
 
 namespace weft::dropin {
+namespace {
+
+constexpr Refusal negative_count{MPI_ERR_COUNT, "a negative count"};
+constexpr Refusal in_place{MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"};
+constexpr Refusal null_buffer{MPI_ERR_BUFFER, "a null buffer of more than 0 bytes"};
+constexpr Refusal no_lists{MPI_ERR_ARG, "a null array of counts or datatypes", false};
+
+}  // namespace
 
 void PackedBuffer::clear_lists() {
     is_listed_ = false;
@@ -10,33 +18,37 @@ void PackedBuffer::clear_lists() {
     copy_.reset();
 }
 
-bool PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t ranks) {
+Refusal PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t ranks,
+                                      Copies copies) {
     if (blocks.form == ProgramBuffer::Shape::varying ||
         blocks.form == ProgramBuffer::Shape::typed) {
-        return describe_varying(blocks, ranks);
+        return describe_varying(blocks, ranks, copies);
     }
+    if (blocks.count < 0) return negative_count;
     TypeFacts* const type = facts_of(blocks.type);
-    if (!type || blocks.count < 0) return false;
+    if (!type) return refusal_of(blocks.type);
     const std::int64_t number =
         blocks.form == ProgramBuffer::Shape::each ? static_cast<std::int64_t>(ranks) : 1;
     bytes_ = static_cast<std::size_t>(blocks.count * type->size);
-    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return false;
+    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return in_place;
     at_ = moved(blocks.at, type->true_lb);
-    if (type->is_plain || bytes_ == 0) return true;
+    if (bytes_ > 0 && !at_) return null_buffer;
+    if (bytes_ == 0 || (type->is_plain && copies == Copies::where_needed)) return {};
     is_listed_ = true;
     pieces_.push_back({static_cast<std::byte*>(blocks.at), blocks.count * number, type, 0});
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_ * static_cast<std::size_t>(number));
     at_ = copy_.get();
-    return true;
+    return {};
 }
 
-bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ranks) {
+Refusal PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ranks,
+                                       Copies copies) {
     const bool is_typed = blocks.form == ProgramBuffer::Shape::typed;
-    if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return false;
+    if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return no_lists;
     is_listed_ = true;
     counts_.resize(ranks);
     displs_.resize(ranks);
-    bool is_plain = true;
+    bool is_plain = copies == Copies::where_needed;
     TypeFacts* type = is_typed ? nullptr : facts_of(blocks.type);
     MPI_Count next = 0;  // without displacements: in elements
     for (std::size_t i = 0; i < ranks; ++i) {
@@ -46,8 +58,9 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
             displs_[i] = 0;
             continue;
         }
+        if (count < 0) return negative_count;
         if (is_typed) type = facts_of(blocks.types[i]);
-        if (!type || count < 0) return false;
+        if (!type) return refusal_of(is_typed ? blocks.types[i] : blocks.type);
         MPI_Count displ = next;
         if (!blocks.displs.is_null()) displ = blocks.displs[i];
         next += count;
@@ -58,8 +71,9 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
         if (counts_[i] == 0) continue;
         if (!type->is_plain) is_plain = false;
         pieces_.push_back({moved(blocks.at, displ), count, type, 0});
+        if (!moved(pieces_.back().at, type->true_lb)) return null_buffer;
     }
-    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return false;
+    if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return in_place;
     if (is_plain) {
         // Weft gets bytes: where an element begins is part of the displacement. It refuses a null address, such as
         // MPI_BOTTOM.
@@ -72,7 +86,7 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
             displs_[i] = moved(block.at, block.type->true_lb) - at_;
         }
         pieces_.clear();
-        return true;
+        return {};
     }
     std::size_t offset = 0;
     for (std::size_t i = 0, piece = 0; i < ranks; ++i) {
@@ -82,7 +96,7 @@ bool PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ran
     }
     copy_ = std::make_unique_for_overwrite<std::byte[]>(bytes_);
     at_ = copy_.get();
-    return true;
+    return {};
 }
 
 int PackedBuffer::fetch() const {

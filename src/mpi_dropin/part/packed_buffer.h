@@ -13,10 +13,12 @@ namespace weft::dropin {
 
 class PackedBuffer {
   public:
-    // Describes `blocks` of `ranks` ranks or neighbors. False: they are not valid arguments.
-    bool describe(const ProgramBuffer& blocks, std::size_t ranks) {
+    // Describes `blocks` of `ranks` ranks or neighbors, if they are valid arguments.
+    Refusal describe(const ProgramBuffer& blocks, std::size_t ranks,
+                     Copies copies = Copies::where_needed) {
         clear();
-        return blocks.form == ProgramBuffer::Shape::none || describe_blocks(blocks, ranks);
+        if (blocks.form == ProgramBuffer::Shape::none) return {};
+        return describe_blocks(blocks, ranks, copies);
     }
     // Forgets the buffer. Cheap if there is only an address and a size.
     void clear() {
@@ -30,6 +32,17 @@ class PackedBuffer {
     std::size_t bytes() const { return bytes_; }  // of a block, or all together if blocks vary
     const std::size_t* counts() const { return counts_.data(); }     // of bytes
     const std::ptrdiff_t* displs() const { return displs_.data(); }  // in bytes
+
+    std::byte* copy() const { return copy_.get(); }
+    // The place of a block in the copy. REQUIRES: there is one.
+    std::size_t offset_of(std::size_t block) const {
+        return counts_.empty() ? block * bytes_ : static_cast<std::size_t>(displs_[block]);
+    }
+    std::size_t bytes_of(std::size_t block) const {
+        return counts_.empty() ? bytes_ : counts_[block];
+    }
+    // Weft does not move a block of a list; the copy still has it.
+    void leave_out(std::size_t block) { counts_[block] = 0; }
 
     bool has_copy() const { return is_listed_ && copy_ != nullptr; }
     // Copies the program's buffer into the copy, and back. Does nothing without one. An error of the MPI.
@@ -49,8 +62,8 @@ class PackedBuffer {
         TypeFacts* type;
         std::size_t offset;  // in the copy
     };
-    bool describe_blocks(const ProgramBuffer& blocks, std::size_t ranks);
-    bool describe_varying(const ProgramBuffer& blocks, std::size_t ranks);
+    Refusal describe_blocks(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
+    Refusal describe_varying(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
     void clear_lists();
     void release_kept_types();
 

@@ -20,13 +20,56 @@ bool has_local_sizes(MpiCollective collective) {
 
 namespace {
 
-bool combines(MpiCollective collective) {
-    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
+// The number of the rank's block for itself in a buffer.
+std::size_t own_block(const ProgramBuffer& buffer, int rank) {
+    return buffer.form == ProgramBuffer::Shape::one ? 0 : static_cast<std::size_t>(rank);
+}
+
+// A rank may send itself less than it expects. Weft refuses that; the MPI does not. It is then moved from one copy to the
+// other.
+Refusal match_own_part(Operation& operation, const Arguments& arguments, bool is_scatter,
+                       Copies copies, WeftCall& call) {
+    PackedBuffer& send = operation.send;
+    PackedBuffer& recv = operation.recv;
+    constexpr Refusal other_size{MPI_ERR_TRUNCATE,
+                                 "blocks that are sent and received differ in size"};
+    if (is_neighborly(operation.collective)) {
+        const TakenComm& comm = *operation.comm;
+        const bool has_both = comm.indegree > 0 && comm.outdegree > 0;
+        const bool is_each = arguments.recv.form == ProgramBuffer::Shape::each;
+        return has_both && is_each && send.bytes() != recv.bytes() ? other_size : Refusal{};
+    }
+    if (operation.collective == MpiCollective::Alltoall)
+        return send.bytes() == recv.bytes() ? Refusal{} : other_size;
+    const std::size_t from = own_block(arguments.send, operation.comm->rank);
+    const std::size_t into = own_block(arguments.recv, operation.comm->rank);
+    if (send.bytes_of(from) == recv.bytes_of(into)) return {};
+    if (copies == Copies::where_needed) return other_size;
+#ifdef OPEN_MPI
+    if (arguments.send.form == arguments.recv.form) return other_size;  // alltoallv, alltoallw
+#endif
+    if (send.bytes_of(from) > recv.bytes_of(into))
+        return {MPI_ERR_TRUNCATE, "a rank's part for itself is larger than it expects"};
+    operation.own = {send.offset_of(from), recv.offset_of(into), send.bytes_of(from)};
+    operation.fetches = true;  // the rest of the part stays as it is
+    const bool lists_both = arguments.send.form != ProgramBuffer::Shape::one &&
+                            arguments.recv.form != ProgramBuffer::Shape::one;
+    if (lists_both) {
+        send.leave_out(from);
+        recv.leave_out(into);
+    } else if (is_scatter) {
+        call.recv = const_cast<void*>(WEFT_IN_PLACE);
+        call.count = send.bytes();
+    } else {
+        call.send = WEFT_IN_PLACE;
+        call.count = recv.bytes();
+    }
+    return {};
 }
 
 // A call that moves blocks: both buffers as bytes.
-std::optional<Left> prepare_blocks(Operation& operation, const Arguments& arguments,
-                                   WeftCall& call) {
+Refusal prepare_blocks(Operation& operation, const Arguments& arguments, Copies copies,
+                       WeftCall& call) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = comm.rank == arguments.root;
     const bool is_rooted = arguments.root != no_root;
@@ -44,42 +87,46 @@ std::optional<Left> prepare_blocks(Operation& operation, const Arguments& argume
     const bool has_neighbors = is_neighborly(operation.collective);
     const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
     const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
-    if (uses_send && !operation.send.describe(arguments.send, sent_blocks)) return Left::refused;
-    if (uses_recv && !operation.recv.describe(arguments.recv, received_blocks))
-        return Left::refused;
+    if (uses_send) {
+        if (Refusal why = operation.send.describe(arguments.send, sent_blocks, copies)) return why;
+    }
+    if (uses_recv) {
+        if (Refusal why = operation.recv.describe(arguments.recv, received_blocks, copies))
+            return why;
+    }
 
     call.send = sends_in_place ? WEFT_IN_PLACE : operation.send.at();
     call.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
     call.root = is_rooted ? arguments.root : 0;
     call.send_count = operation.send.bytes();
     const bool is_bcast = operation.collective == MpiCollective::Bcast;
-    call.count = uses_send && arguments.send.form != ProgramBuffer::Shape::none
-                     ? operation.send.bytes()
-                     : operation.recv.bytes();
-    // A rank must send and receive blocks of the same size; if not, the MPI reports the error.
-    if (uses_send && uses_recv && !has_local_sizes(operation.collective) && !is_bcast &&
-        operation.send.bytes() != operation.recv.bytes()) {
-        return Left::refused;
-    }
-    if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
-        call.send_count = operation.recv.bytes();
-    call.bytes = call.count;
+    // A rank without destinations may give any size of what it sends.
+    const bool counts_sent = uses_send && arguments.send.form != ProgramBuffer::Shape::none &&
+                             !(has_neighbors && comm.outdegree == 0);
+    call.count = counts_sent ? operation.send.bytes() : operation.recv.bytes();
     // Blocks of neighbors that do not exist stay as they are.
     operation.fetches =
         operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
     operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
-    return std::nullopt;
+    if (uses_send && uses_recv && !is_bcast && arguments.send.form != ProgramBuffer::Shape::none) {
+        if (Refusal why = match_own_part(operation, arguments, is_scatter, copies, call))
+            return why;
+    }
+    if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
+        call.send_count = operation.recv.bytes();
+    call.bytes = call.count;
+    return {};
 }
 
 // A call whose elements the MPI combines: as bytes.
-std::optional<Left> prepare_callbacks(Operation& operation, const Arguments& arguments,
-                                      TypeFacts& type, std::int64_t elements, bool calls_back,
-                                      WeftCall& call) {
+Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
+                        std::int64_t elements, bool calls_back, Copies copies, WeftCall& call,
+                        Refusal& refusal) {
     const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
                             operation.collective == MpiCollective::Reduce_scatter_block;
-    if (!calls_back || type.size > WEFT_OPAQUE_MAX) return Left::operation;
+    if (!calls_back || type.size > WEFT_OPAQUE_MAX) return Taker::the_mpi;
     const std::int64_t sent = operation.collective == MpiCollective::Reduce_scatter_block
                                   ? elements * operation.comm->ranks
                                   : elements;
@@ -89,16 +136,17 @@ std::optional<Left> prepare_callbacks(Operation& operation, const Arguments& arg
             operation.elements[static_cast<std::size_t>(operation.comm->rank)]);
     }
     if (is_in_place && has_blocks) received = sent;
-    if (!is_in_place &&
-        !operation.send.describe(ProgramBuffer::one(arguments.send.at, sent, type.handle), 1)) {
-        return Left::refused;
+    if (!is_in_place) {
+        refusal = operation.send.describe(ProgramBuffer::one(arguments.send.at, sent, type.handle),
+                                          1, copies);
     }
-    if (is_root &&
-        !operation.recv.describe(ProgramBuffer::one(arguments.recv.at, received, type.handle), 1)) {
-        return Left::refused;
+    if (is_root && !refusal) {
+        refusal = operation.recv.describe(
+            ProgramBuffer::one(arguments.recv.at, received, type.handle), 1);
     }
+    if (refusal) return Taker::nobody;
     operation.combining = combining(arguments.op, type);
-    if (!operation.combining) return Left::refused;
+    if (!operation.combining) return Taker::the_mpi;
     call.op = op_of(*operation.combining);
     call.type = WEFT_OPAQUE(type.size);
     call.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
@@ -107,56 +155,84 @@ std::optional<Left> prepare_callbacks(Operation& operation, const Arguments& arg
     operation.fetches =
         operation.recv.has_copy() && (is_in_place || operation.collective == MpiCollective::Exscan);
     operation.stores = operation.recv.has_copy();
-    return std::nullopt;
+    return Taker::weft;
 }
 
 // A call that combines elements.
-std::optional<Left> prepare_reduction(Operation& operation, const Arguments& arguments,
-                                      bool calls_back, WeftCall& call) {
+Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool calls_back,
+                        Copies copies, WeftCall& call, Refusal& refusal) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
+    const auto refuse = [&](Refusal why) {
+        refusal = why;
+        return Taker::nobody;
+    };
     TypeFacts* const type = facts_of(arguments.recv.type);
-    if (!type) return Left::refused;
-    call.root = arguments.root == no_root ? 0 : arguments.root;
-    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
-    call.recv = is_root ? arguments.recv.at : nullptr;
     std::int64_t elements = arguments.recv.count;
     if (operation.collective == MpiCollective::Reduce_scatter) {
-        if (arguments.send.counts.is_null()) return Left::refused;
+        if (arguments.send.counts.is_null())
+            return refuse({MPI_ERR_ARG, "a null array of counts", false});
         operation.elements.resize(static_cast<std::size_t>(comm.ranks));
         for (std::size_t i = 0; i < operation.elements.size(); ++i) {
-            if (arguments.send.counts[i] < 0) return Left::refused;
+            if (arguments.send.counts[i] < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
             operation.elements[i] = static_cast<std::size_t>(arguments.send.counts[i]);
             elements += arguments.send.counts[i];
         }
     }
-    if (elements < 0) return Left::refused;
+    if (elements < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
+    if (!type) {
+        Refusal why = refusal_of(arguments.recv.type);
+        why.may_ask = false;  // MPICH's reductions crash
+        return refuse(why);
+    }
+    call.root = arguments.root == no_root ? 0 : arguments.root;
+    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
+    call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
+    call.recv = is_root ? arguments.recv.at : nullptr;
     if (elements > 0 && ((!is_in_place && arguments.send.at == MPI_IN_PLACE) ||
                          (is_root && arguments.recv.at == MPI_IN_PLACE))) {
-        return Left::refused;
+        return refuse({MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"});
     }
     call.count = static_cast<std::size_t>(elements);
     call.bytes = call.count * static_cast<std::size_t>(type->size);
-    if (arguments.op == MPI_OP_NULL || type->size <= 0 || !is_defined(arguments.op, *type)) {
-        return Left::refused;
-    }
+    if (type->size <= 0) return Taker::the_mpi;
+    if (arguments.op == MPI_OP_NULL || !is_defined(arguments.op, *type))
+        return refuse(unsuitable_op);
     call.op = predefined_op(arguments.op);
     if (!call.op || !type->element || !has_loop(call.op, *type->element)) {
-        return prepare_callbacks(operation, arguments, *type, elements, calls_back, call);
+        return prepare_callbacks(operation, arguments, *type, elements, calls_back, copies, call,
+                                 refusal);
     }
     call.type = *type->element;
-    return std::nullopt;
+    if (copies == Copies::all && !is_in_place) {
+        const std::int64_t blocks =
+            operation.collective == MpiCollective::Reduce_scatter_block ? comm.ranks : 1;
+        refusal = operation.send.describe(
+            ProgramBuffer::one(arguments.send.at, elements * blocks, type->handle), 1, copies);
+        if (refusal) return Taker::nobody;
+        call.send = operation.send.at();
+    }
+    return Taker::weft;
 }
 
 }  // namespace
 
-std::optional<Left> prepare(Operation& operation, const Arguments& arguments, bool calls_back,
-                            WeftCall& call) {
-    if (is_neighborly(operation.collective) && !operation.comm->has_topology) return Left::refused;
-    return combines(operation.collective)
-               ? prepare_reduction(operation, arguments, calls_back, call)
-               : prepare_blocks(operation, arguments, call);
+Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
+              WeftCall& call, Refusal& refusal) {
+    if (is_neighborly(operation.collective) && !operation.comm->has_topology) return Taker::the_mpi;
+    const TakenComm& comm = *operation.comm;
+    if (arguments.root != no_root && (arguments.root < 0 || arguments.root >= comm.ranks)) {
+        refusal = {MPI_ERR_ROOT, "a root that is no rank"};
+        return Taker::nobody;
+    }
+    Taker taker = Taker::weft;
+    if (combines(operation.collective)) {
+        taker = prepare_reduction(operation, arguments, calls_back, copies, call, refusal);
+    } else {
+        refusal = prepare_blocks(operation, arguments, copies, call);
+        if (refusal) taker = Taker::nobody;
+    }
+    return taker == Taker::nobody && refusal.is_left ? Taker::the_mpi : taker;
 }
 
 weft_status begin(Operation& operation, const WeftCall& p) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "mpi_dropin/part/operation.h"
 #include "mpi_dropin/part/statistics.h"
@@ -23,13 +22,23 @@ struct WeftCall {
     std::uint64_t bytes = 0;  // as statistics count them
 };
 
+constexpr Refusal unsuitable_op{MPI_ERR_OP, "an operation that is null or does not suit its type"};
+
+bool combines(MpiCollective collective);
 // Whether not all ranks know how many bytes a call moves.
 bool has_local_sizes(MpiCollective collective);
 
-// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. A
-// reason: the MPI gets the call.
-std::optional<Left> prepare(Operation& operation, const Arguments& arguments, bool calls_back,
-                            WeftCall& call);
+// Whose a call is.
+enum class Taker : std::uint8_t {
+    weft,
+    the_mpi,  // on all ranks
+    nobody    // this rank cannot make it, though others may
+};
+
+// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. `refusal` says
+// why it is nobody's.
+Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
+              WeftCall& call, Refusal& refusal);
 
 // Starts it, or, if persistent, creates it.
 weft_status begin(Operation& operation, const WeftCall& call);

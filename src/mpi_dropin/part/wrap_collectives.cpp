@@ -1,35 +1,43 @@
 // MPI_Ibcast, MPI_Bcast_init, MPI_Bcast and so on: to Weft, or to the MPI.
 #include "mpi_dropin/part/operations.h"
+#include "mpi_dropin/part/refused_calls.h"
 #include "mpi_dropin/part/wrappers.h"
 
 namespace weft::dropin {
 namespace {
 
-#define COLLECTIVE(Name, name, parameters, arguments_)                                             \
-    int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) {             \
-        int error = MPI_SUCCESS;                                                                   \
-        if (take(MpiCollective::Name, Form::nonblocking, arguments::Name arguments_, comm,         \
-                 request, &error)) {                                                               \
-            return error;                                                                          \
-        }                                                                                          \
-        return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request);                              \
-    }                                                                                              \
-    int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,                   \
-                              MPI_Request * request) {                                             \
-        int error = MPI_SUCCESS;                                                                   \
-        if (take(MpiCollective::Name, Form::persistent, arguments::Name arguments_, comm, request, \
-                 &error)) {                                                                        \
-            return error;                                                                          \
-        }                                                                                          \
-        return mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request);                    \
-    }                                                                                              \
-    int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                                       \
-        int error = MPI_SUCCESS;                                                                   \
-        if (take(MpiCollective::Name, Form::blocking, arguments::Name arguments_, comm, nullptr,   \
-                 &error)) {                                                                        \
-            return error;                                                                          \
-        }                                                                                          \
-        return mpi.SUFFIXED(Name)(WITH(arguments_) comm);                                          \
+// The MPI, asked about a call that Weft cannot make.
+#define ASKED(name, arguments_) \
+    [&](MPI_Request* asked) { return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, asked); }
+
+// What a wrapper does in each form: `call` is the MPI's function.
+#define TAKE(Name, name, arguments_, form, request, call)                                        \
+    int error = MPI_SUCCESS;                                                                     \
+    Refusal refusal;                                                                             \
+    switch (take(MpiCollective::Name, form, arguments::Name arguments_, comm, request,           \
+                 Copies::where_needed, &error, &refusal)) {                                      \
+        case Taker::weft: return error;                                                          \
+        case Taker::the_mpi: break;                                                              \
+        case Taker::nobody:                                                                      \
+            return take_or_refuse(                                                               \
+                {MpiCollective::Name, form, arguments::Name arguments_, comm, request}, refusal, \
+                ASKED(name, arguments_));                                                        \
+    }                                                                                            \
+    return call;
+
+#define COLLECTIVE(Name, name, parameters, arguments_)                                 \
+    int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) { \
+        TAKE(Name, name, arguments_, Form::nonblocking, request,                       \
+             mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request))                    \
+    }                                                                                  \
+    int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,       \
+                              MPI_Request * request) {                                 \
+        TAKE(Name, name, arguments_, Form::persistent, request,                        \
+             mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request))          \
+    }                                                                                  \
+    int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                           \
+        TAKE(Name, name, arguments_, Form::blocking, nullptr,                          \
+             mpi.SUFFIXED(Name)(WITH(arguments_) comm))                                \
     }
 
 // "a, b," for (a, b), and nothing for ().
