@@ -219,6 +219,18 @@ TEST_P(Preloaded, OverlappingBlocksAreTakenAndStayInTheirPlaces) {
     EXPECT_FALSE(matches_in(done.err, "MPI_Igatherv +[1-9]\\d* +0 ").empty()) << done.err;
 }
 
+// The MPI's own fault tolerance: Weft does not know of revocations.
+TEST_P(Preloaded, AFaultTolerantMpiIsLeftAlone) {
+    if (mpi().is_debians || !mpi().is_openmpi()) GTEST_SKIP() << "no launcher with ULFM";
+    const Finished done =
+        run(mpi().around("timeout -k 2 55 mpiexec --with-ft ulfm -n 3 env " +
+                         preload_of(mpi().name).settings + " " + program("revoked")));
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(done.out, "right\n") << done.err;
+    EXPECT_EQ(matches_in(done.err, "the MPI is left alone: its fault tolerance is on").size(), 1u)
+        << done.err;
+}
+
 TEST_P(Preloaded, ARankMayBeStoppedInAWait) {
     for (const char* setting : {"WEFT_TRANSPORT=shm", "WEFT_TRANSPORT=tcp"}) {
         const Finished done = with_weft("stopped", setting);

@@ -2,6 +2,9 @@
 #include <cxxabi.h>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <new>
 
 #include "mpi_dropin/part/exclusive.h"
@@ -45,6 +48,18 @@ bool close_later() {
            mpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr) == MPI_SUCCESS;
 }
 
+// Whether a program may go on after failures, by MPIX_Comm_revoke and its kind: the same on all ranks of a job, as the
+// launcher or a setting of the MPI says it. In MPICH it takes a device and a setting.
+bool is_fault_tolerant() {
+    if (const void* on = address_underneath("ompi_ftmpi_enabled"))
+        return *static_cast<const bool*>(on);
+    for (const char* name : {"MPIR_CVAR_ENABLE_FT", "MPICH_ENABLE_FT"}) {
+        const char* const value = std::getenv(name);
+        if (value && *value && std::strchr("1tTyY", *value)) return true;
+    }
+    return false;
+}
+
 void open() {
     has_initialized.store(true);
     int level = MPI_THREAD_SINGLE;
@@ -52,6 +67,14 @@ void open() {
     mpi.Comm_size(MPI_COMM_WORLD, &world_ranks);
     mpi.Query_thread(&level);
     Exclusive::has_several_threads = level == MPI_THREAD_MULTIPLE;
+    if (is_fault_tolerant()) {
+        if (world_rank == 0) {
+            std::fprintf(stderr,
+                         "weft: the MPI is left alone: its fault tolerance is on (ULFM), and Weft "
+                         "does not pass on revocations and deaths\n");
+        }
+        return;
+    }
     settings = read_settings();
     join(settings, world_rank, world_ranks, close_later());
 }
