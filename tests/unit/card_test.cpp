@@ -78,8 +78,12 @@ TEST(Card, HasAnyBytesAsAddressesOfUcx) {
                    .processes = "a-boot:[4]",
                    .process = 4711,
                    .node = "a-boot:[5]",
-                   .addresses = {"", "of another link"}};
-    for (int byte = 0; byte < 256; ++byte) card.addresses[0] += static_cast<char>(byte);
+                   .addresses = {"", "of another link"},
+                   .addresses_here = {"", "of another link here"}};
+    for (int byte = 0; byte < 256; ++byte) {
+        card.addresses[0] += static_cast<char>(byte);
+        card.addresses_here[0] += static_cast<char>(255 - byte);
+    }
     const std::optional<ucx::Card> read = ucx::Card::parse(card.text());
     ASSERT_TRUE(read);
     EXPECT_EQ(read->version, card.version);
@@ -89,6 +93,7 @@ TEST(Card, HasAnyBytesAsAddressesOfUcx) {
     EXPECT_EQ(read->process, card.process);
     EXPECT_EQ(read->node, card.node);
     EXPECT_EQ(read->addresses, card.addresses);
+    EXPECT_EQ(read->addresses_here, card.addresses_here);
     EXPECT_TRUE(ucx::Card::parse("weft-ucx-3/1.13/0/1/b/1/n/12,34"));
     for (const char* wrong :
          {"", "weft-ucx-3", "weft-ucx-3/1.13/0/1/b/1/n/", "weft-ucx-3/1.13/0/1/b/1/n/0g",
