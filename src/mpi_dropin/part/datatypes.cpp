@@ -8,7 +8,6 @@
 #include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
 #include "mpi_dropin/part/lasting.h"
-#include "mpi_dropin/part/reductions.h"
 
 namespace weft::dropin {
 namespace {
@@ -26,11 +25,14 @@ auto& known = lasting<HandleMap<MPI_Datatype, TypeFacts>>();
 MPI_Comm packing = MPI_COMM_NULL;  // of this process alone; errors return
 
 // As which numbers the MPI combines a type of one byte.
-weft_type element_of_character(TypeFacts& type) {
-    if (!is_defined(MPI_MAX, type)) return WEFT_BYTE;
+weft_type element_of_character(MPI_Datatype type) {
     const std::byte all_ones{0xff};
     std::byte largest{0x01};
-    mpi.Reduce_local(&all_ones, &largest, 1, type.handle, MPI_MAX);
+    // MPICH's MPI_Reduce_local does not check its arguments.
+    if (mpi.Allreduce(&all_ones, &largest, 1, type, MPI_MAX, packing) != MPI_SUCCESS)
+        return WEFT_BYTE;
+    largest = std::byte{0x01};
+    mpi.Reduce_local(&all_ones, &largest, 1, type, MPI_MAX);
     return largest == all_ones ? WEFT_UINT8 : WEFT_INT8;
 }
 
@@ -40,7 +42,7 @@ std::optional<weft_type> element_of(const Predefined& type, TypeFacts& facts) {
                                                {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64}};
     switch (type.kind) {
         case ElementKind::bytes: return WEFT_BYTE;
-        case ElementKind::character: return element_of_character(facts);
+        case ElementKind::character: return element_of_character(facts.handle);
         case ElementKind::pair: return type.pair;
         case ElementKind::floating:
             if (size == 4) return WEFT_FLOAT32;
