@@ -94,12 +94,15 @@ TEST(Card, HasAnyBytesAsAddressesOfUcx) {
     EXPECT_EQ(read->node, card.node);
     EXPECT_EQ(read->addresses, card.addresses);
     EXPECT_EQ(read->addresses_here, card.addresses_here);
-    EXPECT_TRUE(ucx::Card::parse("weft-ucx-3/1.13/0/1/b/1/n/12,34"));
+    EXPECT_TRUE(ucx::Card::parse("weft-ucx-4/1.13/0/1/b/1/n/12,34/"));
+    EXPECT_TRUE(ucx::Card::parse("weft-ucx-4/1.13/0/1/b/1/n/12,34/56,78"));
     for (const char* wrong :
-         {"", "weft-ucx-3", "weft-ucx-3/1.13/0/1/b/1/n/", "weft-ucx-3/1.13/0/1/b/1/n/0g",
-          "weft-ucx-3/1.13/0/1/b/1/n/123", "weft-ucx-3/1.13/0/1/b/one/n/12",
-          "weft-ucx-3/1.13/0/1/b/-1/n/12", "weft-ucx-3/1.13/0/1/b//n/12",
-          "weft-ucx-2/1.13/0/b/1/12", "weft-ucx-3/1.13/0/1/b/1/n/12,", "12"})
+         {"", "weft-ucx-4", "weft-ucx-4/1.13/0/1/b/1/n//", "weft-ucx-4/1.13/0/1/b/1/n/0g/",
+          "weft-ucx-4/1.13/0/1/b/1/n/123/", "weft-ucx-4/1.13/0/1/b/one/n/12/",
+          "weft-ucx-4/1.13/0/1/b/-1/n/12/", "weft-ucx-4/1.13/0/1/b//n/12/",
+          "weft-ucx-4/1.13/0/1/b/1/n/12", "weft-ucx-4/1.13/0/1/b/1/n/12/34,56",
+          "weft-ucx-4/1.13/0/1/b/1/n/12/3", "weft-ucx-3/1.13/0/1/b/1/n/12",
+          "weft-ucx-4/1.13/0/1/b/1/n/12,/", "12"})
         EXPECT_FALSE(ucx::Card::parse(wrong)) << wrong;
 }
 #endif
