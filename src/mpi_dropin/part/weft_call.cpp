@@ -6,6 +6,10 @@ bool is_neighborly(MpiCollective collective) {
     return collective >= MpiCollective::Neighbor_allgather;
 }
 
+bool combines(MpiCollective collective) {
+    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
+}
+
 bool has_local_sizes(MpiCollective collective) {
     switch (collective) {
         case MpiCollective::Gatherv:
