@@ -71,7 +71,7 @@ struct ProgramBuffer {
 constexpr int no_root = INT_MIN;
 
 // Why a rank cannot make a call.
-struct Refusal {
+struct WrongArguments {
     int error = MPI_SUCCESS;  // its class; MPI_SUCCESS: there is no reason
     const char* why = "";
     bool may_ask = true;   // the MPI, which would crash otherwise

@@ -165,10 +165,10 @@ TypeFacts* facts_of(MPI_Datatype type) {
     return add(type, std::move(facts));
 }
 
-Refusal refusal_of(MPI_Datatype type) {
+WrongArguments refusal_of(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL || !is_committed(type))
         return {MPI_ERR_TYPE, "a datatype that is null or not committed"};
-    Refusal left{MPI_ERR_TYPE, "a datatype that the MPI cannot pack"};
+    WrongArguments left{MPI_ERR_TYPE, "a datatype that the MPI cannot pack"};
     left.is_left = true;
     return left;
 }

@@ -32,7 +32,7 @@ struct TypeFacts {
 // Null: not a type, not committed, or the MPI cannot pack it.
 TypeFacts* facts_of(MPI_Datatype type);
 // Why a call with a type without facts cannot be made.
-Refusal refusal_of(MPI_Datatype type);
+WrongArguments refusal_of(MPI_Datatype type);
 
 // An operation needs the handle until release().
 void keep(TypeFacts& facts);

@@ -251,7 +251,7 @@ void count_refused(int function) {
 }
 
 Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-           MPI_Request* request, Copies copies, int* error, Refusal* refusal) {
+           MPI_Request* request, Copies copies, int* error, WrongArguments* refusal) {
     const int function = function_of(collective, form);
     if (!settings.takes[function]) return leave_to_mpi(nullptr, function, Left::disabled);
     TakenComm* const taken_comm = taken(comm);

@@ -29,7 +29,7 @@ void close_operations();
 // Takes a call; otherwise nothing has happened. *error: what the call returns, if Weft has taken it. *refusal: why it
 // is nobody's.
 Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-           MPI_Request* request, Copies copies, int* error, Refusal* refusal);
+           MPI_Request* request, Copies copies, int* error, WrongArguments* refusal);
 // The other ranks must not wait for this one, which cannot make a call that they may make.
 void count_refused(int function);
 void tell_of_refusal(const TakenComm& comm, int function, const char* why);

@@ -3,10 +3,10 @@
 namespace weft::dropin {
 namespace {
 
-constexpr Refusal negative_count{MPI_ERR_COUNT, "a negative count"};
-constexpr Refusal in_place{MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"};
-constexpr Refusal null_buffer{MPI_ERR_BUFFER, "a null buffer of more than 0 bytes"};
-constexpr Refusal no_lists{MPI_ERR_ARG, "a null array of counts or datatypes", false};
+constexpr WrongArguments negative_count{MPI_ERR_COUNT, "a negative count"};
+constexpr WrongArguments in_place{MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"};
+constexpr WrongArguments null_buffer{MPI_ERR_BUFFER, "a null buffer of more than 0 bytes"};
+constexpr WrongArguments no_lists{MPI_ERR_ARG, "a null array of counts or datatypes", false};
 
 }  // namespace
 
@@ -18,8 +18,8 @@ void PackedBuffer::clear_lists() {
     copy_.reset();
 }
 
-Refusal PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t ranks,
-                                      Copies copies) {
+WrongArguments PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t ranks,
+                                             Copies copies) {
     if (blocks.form == ProgramBuffer::Shape::varying ||
         blocks.form == ProgramBuffer::Shape::typed) {
         return describe_varying(blocks, ranks, copies);
@@ -41,8 +41,8 @@ Refusal PackedBuffer::describe_blocks(const ProgramBuffer& blocks, std::size_t r
     return {};
 }
 
-Refusal PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ranks,
-                                       Copies copies) {
+WrongArguments PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::size_t ranks,
+                                              Copies copies) {
     const bool is_typed = blocks.form == ProgramBuffer::Shape::typed;
     if (ranks > 0 && (blocks.counts.is_null() || (is_typed && !blocks.types))) return no_lists;
     is_listed_ = true;

@@ -14,8 +14,8 @@ namespace weft::dropin {
 class PackedBuffer {
   public:
     // Describes `blocks` of `ranks` ranks or neighbors, if they are valid arguments.
-    Refusal describe(const ProgramBuffer& blocks, std::size_t ranks,
-                     Copies copies = Copies::where_needed) {
+    WrongArguments describe(const ProgramBuffer& blocks, std::size_t ranks,
+                            Copies copies = Copies::where_needed) {
         clear();
         if (blocks.form == ProgramBuffer::Shape::none) return {};
         return describe_blocks(blocks, ranks, copies);
@@ -62,8 +62,8 @@ class PackedBuffer {
         TypeFacts* type;
         std::size_t offset;  // in the copy
     };
-    Refusal describe_blocks(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
-    Refusal describe_varying(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
+    WrongArguments describe_blocks(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
+    WrongArguments describe_varying(const ProgramBuffer& blocks, std::size_t ranks, Copies copies);
     void clear_lists();
     void release_kept_types();
 

@@ -9,17 +9,17 @@
 namespace weft::dropin {
 namespace {
 
-enum class Family : std::uint8_t { mpich, openmpi, unknown };
+enum class MpiKind : std::uint8_t { mpich, openmpi, unknown };
 
 // Whose library the process has: the standard's binary interface does not say.
-Family family() {
-    static const Family found = [] {
+MpiKind mpi_kind() {
+    static const MpiKind found = [] {
         char version[MPI_MAX_LIBRARY_VERSION_STRING] = {};
         int length = 0;
         mpi.Get_library_version(version, &length);
-        if (std::strstr(version, "Open MPI")) return Family::openmpi;
+        if (std::strstr(version, "Open MPI")) return MpiKind::openmpi;
         const bool is_mpich = std::strstr(version, "MPICH") || std::strstr(version, "Intel");
-        return is_mpich ? Family::mpich : Family::unknown;
+        return is_mpich ? MpiKind::mpich : MpiKind::unknown;
     }();
     return found;
 }
@@ -51,16 +51,16 @@ class ErrorsReturn {
 
 // The MPI's own error for a call; MPI_SUCCESS: it would make it, or nobody knows. The MPI must not begin the call: the
 // other ranks' are Weft's.
-int own_error(const RefusedCall& call, const Refusal& refusal,
+int own_error(const ProgramCall& call, const WrongArguments& refusal,
               const std::function<int(MPI_Request*)>& ask) {
     // MPICH looks for a null request last.
-    if (family() == Family::mpich && refusal.may_ask) {
+    if (mpi_kind() == MpiKind::mpich && refusal.may_ask) {
         const ErrorsReturn quiet(call.comm);
         const int code = ask(nullptr);
         return class_of(code) == MPI_ERR_ARG ? MPI_SUCCESS : code;
     }
     // Open MPI checks this in two reductions alone.
-    if (family() == Family::openmpi && call.arguments.send.at == call.arguments.recv.at) {
+    if (mpi_kind() == MpiKind::openmpi && call.arguments.send.at == call.arguments.recv.at) {
         if (call.collective == MpiCollective::Allreduce) return MPI_ERR_BUFFER;
         if (call.collective == MpiCollective::Reduce) return MPI_ERR_ARG;
     }
@@ -77,7 +77,7 @@ int own_error(const RefusedCall& call, const Refusal& refusal,
 
 }  // namespace
 
-int take_or_refuse(const RefusedCall& call, Refusal refusal,
+int take_or_refuse(const ProgramCall& call, WrongArguments refusal,
                    const std::function<int(MPI_Request*)>& ask) {
     TakenComm& comm = *taken(call.comm);
     const int function = function_of(call.collective, call.form);

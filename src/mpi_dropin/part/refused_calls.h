@@ -10,7 +10,7 @@
 
 namespace weft::dropin {
 
-struct RefusedCall {
+struct ProgramCall {
     MpiCollective collective;
     Form form;
     Arguments arguments;
@@ -20,7 +20,7 @@ struct RefusedCall {
 
 // Makes a call that take() has refused in the way in which the MPI makes it, or raises the MPI's own error. `ask` calls
 // the MPI's nonblocking function. Returns what the call returns.
-int take_or_refuse(const RefusedCall& call, Refusal refusal,
+int take_or_refuse(const ProgramCall& call, WrongArguments refusal,
                    const std::function<int(MPI_Request*)>& ask);
 
 }  // namespace weft::dropin

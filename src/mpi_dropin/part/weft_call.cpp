@@ -31,20 +31,20 @@ std::size_t own_block(const ProgramBuffer& buffer, int rank) {
 
 // A rank may send itself less than it expects. Weft refuses that; the MPI does not. It is then moved from one copy to the
 // other.
-Refusal match_own_part(Operation& operation, const Arguments& arguments, bool is_scatter,
-                       Copies copies, WeftCall& call) {
+WrongArguments match_own_part(Operation& operation, const Arguments& arguments, bool is_scatter,
+                              Copies copies, WeftCall& call) {
     PackedBuffer& send = operation.send;
     PackedBuffer& recv = operation.recv;
-    constexpr Refusal other_size{MPI_ERR_TRUNCATE,
-                                 "blocks that are sent and received differ in size"};
+    constexpr WrongArguments other_size{MPI_ERR_TRUNCATE,
+                                        "blocks that are sent and received differ in size"};
     if (is_neighborly(operation.collective)) {
         const TakenComm& comm = *operation.comm;
         const bool has_both = comm.indegree > 0 && comm.outdegree > 0;
         const bool is_each = arguments.recv.form == ProgramBuffer::Shape::each;
-        return has_both && is_each && send.bytes() != recv.bytes() ? other_size : Refusal{};
+        return has_both && is_each && send.bytes() != recv.bytes() ? other_size : WrongArguments{};
     }
     if (operation.collective == MpiCollective::Alltoall)
-        return send.bytes() == recv.bytes() ? Refusal{} : other_size;
+        return send.bytes() == recv.bytes() ? WrongArguments{} : other_size;
     const std::size_t from = own_block(arguments.send, operation.comm->rank);
     const std::size_t into = own_block(arguments.recv, operation.comm->rank);
     if (send.bytes_of(from) == recv.bytes_of(into)) return {};
@@ -72,8 +72,8 @@ Refusal match_own_part(Operation& operation, const Arguments& arguments, bool is
 }
 
 // A call that moves blocks: both buffers as bytes.
-Refusal prepare_blocks(Operation& operation, const Arguments& arguments, Copies copies,
-                       WeftCall& call) {
+WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, Copies copies,
+                              WeftCall& call) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = comm.rank == arguments.root;
     const bool is_rooted = arguments.root != no_root;
@@ -92,10 +92,11 @@ Refusal prepare_blocks(Operation& operation, const Arguments& arguments, Copies 
     const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
     const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
     if (uses_send) {
-        if (Refusal why = operation.send.describe(arguments.send, sent_blocks, copies)) return why;
+        if (WrongArguments why = operation.send.describe(arguments.send, sent_blocks, copies))
+            return why;
     }
     if (uses_recv) {
-        if (Refusal why = operation.recv.describe(arguments.recv, received_blocks, copies))
+        if (WrongArguments why = operation.recv.describe(arguments.recv, received_blocks, copies))
             return why;
     }
 
@@ -113,7 +114,7 @@ Refusal prepare_blocks(Operation& operation, const Arguments& arguments, Copies 
         operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
     operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
     if (uses_send && uses_recv && !is_bcast && arguments.send.form != ProgramBuffer::Shape::none) {
-        if (Refusal why = match_own_part(operation, arguments, is_scatter, copies, call))
+        if (WrongArguments why = match_own_part(operation, arguments, is_scatter, copies, call))
             return why;
     }
     if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
@@ -125,7 +126,7 @@ Refusal prepare_blocks(Operation& operation, const Arguments& arguments, Copies 
 // A call whose elements the MPI combines: as bytes.
 Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
                         std::int64_t elements, bool calls_back, Copies copies, WeftCall& call,
-                        Refusal& refusal) {
+                        WrongArguments& refusal) {
     const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
     const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
@@ -164,10 +165,10 @@ Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFa
 
 // A call that combines elements.
 Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool calls_back,
-                        Copies copies, WeftCall& call, Refusal& refusal) {
+                        Copies copies, WeftCall& call, WrongArguments& refusal) {
     const TakenComm& comm = *operation.comm;
     const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
-    const auto refuse = [&](Refusal why) {
+    const auto refuse = [&](WrongArguments why) {
         refusal = why;
         return Taker::nobody;
     };
@@ -185,7 +186,7 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
     }
     if (elements < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
     if (!type) {
-        Refusal why = refusal_of(arguments.recv.type);
+        WrongArguments why = refusal_of(arguments.recv.type);
         why.may_ask = false;  // MPICH's reductions crash
         return refuse(why);
     }
@@ -222,7 +223,7 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
 }  // namespace
 
 Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
-              WeftCall& call, Refusal& refusal) {
+              WeftCall& call, WrongArguments& refusal) {
     if (is_neighborly(operation.collective) && !operation.comm->has_topology) return Taker::the_mpi;
     const TakenComm& comm = *operation.comm;
     if (arguments.root != no_root && (arguments.root < 0 || arguments.root >= comm.ranks)) {

@@ -22,7 +22,8 @@ struct WeftCall {
     std::uint64_t bytes = 0;  // as statistics count them
 };
 
-constexpr Refusal unsuitable_op{MPI_ERR_OP, "an operation that is null or does not suit its type"};
+constexpr WrongArguments unsuitable_op{MPI_ERR_OP,
+                                       "an operation that is null or does not suit its type"};
 
 bool combines(MpiCollective collective);
 // Whether not all ranks know how many bytes a call moves.
@@ -38,7 +39,7 @@ enum class Taker : std::uint8_t {
 // Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. `refusal` says
 // why it is nobody's.
 Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
-              WeftCall& call, Refusal& refusal);
+              WeftCall& call, WrongArguments& refusal);
 
 // Starts it, or, if persistent, creates it.
 weft_status begin(Operation& operation, const WeftCall& call);

@@ -13,7 +13,7 @@ namespace {
 // What a wrapper does in each form: `call` is the MPI's function.
 #define TAKE(Name, name, arguments_, form, request, call)                                        \
     int error = MPI_SUCCESS;                                                                     \
-    Refusal refusal;                                                                             \
+    WrongArguments refusal;                                                                      \
     switch (take(MpiCollective::Name, form, arguments::Name arguments_, comm, request,           \
                  Copies::where_needed, &error, &refusal)) {                                      \
         case Taker::weft: return error;                                                          \
