@@ -144,10 +144,9 @@ Taker leave_to_mpi(Operation* operation, int function, Left why) {
     return Taker::the_mpi;
 }
 
-// A call that Weft should have taken cannot be made for a reason that has nothing to do with its arguments. Returns
-// the error.
-int give_up(Operation& operation, int error, const char* why) {
-    tell_of_refusal(*operation.comm, operation.function, why);
+// A call that Weft should have taken cannot be made for a reason that has nothing to do with its arguments, such as
+// memory. Returns the error. The program may make the call again, so the other ranks are not told.
+int give_up(Operation& operation, int error) {
     keep(*operation.comm);
     const OperationOutcome outcome{error, operation.comm};
     give_back(operation);
@@ -270,7 +269,7 @@ Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_
     try {
         taker = prepare(operation, arguments, settings.calls_back, copies, call, *refusal);
     } catch (const std::bad_alloc&) {
-        *error = give_up(operation, MPI_ERR_NO_MEM, "out of memory");
+        *error = give_up(operation, MPI_ERR_NO_MEM);
         return Taker::weft;
     }
     if (taker == Taker::nobody) {
@@ -286,12 +285,12 @@ Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_
         return leave_to_mpi(&operation, function, Left::small);
     }
     if (!taken_comm->comm) {
-        *error = give_up(operation, MPI_ERR_NO_MEM, "");
+        *error = give_up(operation, MPI_ERR_NO_MEM);
         return Taker::weft;
     }
     // Not to the MPI: the other ranks' calls are taken.
     if (const int failed = operation.is_persistent ? MPI_SUCCESS : fetch(operation)) {
-        *error = give_up(operation, failed, "the MPI cannot pack its buffer");
+        *error = give_up(operation, failed);
         return Taker::weft;
     }
     const weft_status status = begin(operation, call);
@@ -304,8 +303,7 @@ Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_
     if (status != WEFT_OK) {
         std::fprintf(stderr, "weft: %s on rank %d: %s\n", name_of(function), taken_comm->rank,
                      weft_last_detail());
-        const std::string why = weft_last_detail();
-        *error = give_up(operation, error_of_start(status), why.c_str());
+        *error = give_up(operation, error_of_start(status));
         return Taker::weft;
     }
     operation.send.keep_types();
@@ -367,21 +365,16 @@ int start(Operation& operation) {
         // The program knows that it is complete, but has not completed it.
         if (const int error = raise(complete_now(operation))) return error;
     }
-    // The other ranks' operations have started.
-    const auto fail = [&](int error) {
-        weft_comm_break(operation.comm->comm, "MPI_Start failed");
-        return raise_error(*operation.comm, error);
-    };
-    if (const int error = fetch(operation)) return fail(error);
+    if (const int error = fetch(operation)) return raise_error(*operation.comm, error);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
     // The MPI's first: Weft's operation cannot be taken back.
-    if (const int error = mpi.Start(&operation.handle)) return fail(error);
+    if (const int error = mpi.Start(&operation.handle)) return raise_error(*operation.comm, error);
     if (const weft_status status = weft_start(&operation.request); status != WEFT_OK) {
         std::fprintf(stderr, "weft: MPI_Start on rank %d: %s\n", operation.comm->rank,
                      weft_last_detail());
         complete_receive(operation.ticket);
         mpi.Wait(&operation.handle, MPI_STATUS_IGNORE);
-        return fail(error_of_start(status));
+        return raise_error(*operation.comm, error_of_start(status));
     }
     operation.is_active = true;
     if (operation.combining) need_hook();
