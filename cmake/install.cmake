@@ -15,7 +15,7 @@ install(TARGETS ${installed_libraries} EXPORT weft-targets
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES include/nbc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})  # as programs of LibNBC include it
+install(DIRECTORY compat/nbc/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES src/select/shipped.table DESTINATION ${CMAKE_INSTALL_DATADIR}/weft)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Below README as in the source, so that its links work.

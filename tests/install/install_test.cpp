@@ -107,12 +107,13 @@ TEST_F(Install, PkgConfigFindsThePackage) {
 }
 
 TEST_F(Install, HoldsEveryPublicHeaderAndTheLicence) {
-    for (const auto& header :
-         std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/include/weft")) {
-        const std::string name = header.path().filename();
-        EXPECT_EQ(content(prefix_ + "/include/weft/" + name), content(header.path()));
+    for (const std::string folder : {"/include/weft", "/compat/nbc/weft"}) {
+        for (const auto& header : std::filesystem::directory_iterator(WEFT_SOURCE_DIR + folder)) {
+            const std::string name = header.path().filename();
+            EXPECT_EQ(content(prefix_ + "/include/weft/" + name), content(header.path()));
+        }
     }
-    EXPECT_EQ(content(prefix_ + "/include/nbc.h"), content(WEFT_SOURCE_DIR "/include/nbc.h"));
+    EXPECT_EQ(content(prefix_ + "/include/nbc.h"), content(WEFT_SOURCE_DIR "/compat/nbc/nbc.h"));
     EXPECT_EQ(content(find("LICENSE")), content(WEFT_SOURCE_DIR "/LICENSE"));
 }
 

@@ -93,7 +93,7 @@ struct Mpi {
         // Tests run side by side: each compiles its own, and the last one stays.
         const std::string own = path + "." + std::to_string(getpid());
         const std::string kind = output.ends_with(".so") ? "-shared -fPIC " : "";
-        const std::string headers = WEFT_SOURCE_DIR "/include ";
+        const std::string headers = WEFT_SOURCE_DIR "/include -I" WEFT_SOURCE_DIR "/compat/nbc ";
         const Finished done =
             run(around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers + kind +
                        WEFT_SOURCE_DIR "/tests/mpi/" + source + " -o " + own +

@@ -65,7 +65,8 @@ TEST_P(Nbc, TheHeaderCompilesAsOldCAndAsCxx) {
     std::ofstream(c) << text;
     std::ofstream(cpp) << text;
     const std::string strict = " -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror ";
-    const std::string only = " -fsyntax-only -I" WEFT_SOURCE_DIR "/include ";
+    const std::string only =
+        " -fsyntax-only -I" WEFT_SOURCE_DIR "/include -I" WEFT_SOURCE_DIR "/compat/nbc ";
     expect_success(mpi().around("mpicc -std=c89" + only + c));
     expect_success(mpi().around("mpicc -std=c99" + strict + only + c));
     expect_success(mpi().around("mpicxx -std=c++11" + strict + only + cpp));
