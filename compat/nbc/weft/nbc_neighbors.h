@@ -1,13 +1,10 @@
-/* LibNBC's collectives among the neighbors of a topology of the MPI: a part of weft/nbc.h, which programs include. */
+/* LibNBC's collectives among the neighbors of a topology of the MPI: a part of weft/nbc.h, which
+   programs include. */
 #ifndef WEFT_NBC_NEIGHBORS_H
 #define WEFT_NBC_NEIGHBORS_H
 
 #ifndef WEFT_NBC_H
 #error "include nbc.h"
-#endif
-
-#ifdef __cplusplus
-extern "C" {
 #endif
 
 /* How many blocks a rank gets from its neighbors in the topology and sends to them. */
@@ -31,7 +28,8 @@ static WEFT_INLINE int NBC_Comm_neighbors_count(MPI_Comm comm, int* indegree, in
     return NBC_OK;
 }
 
-/* The neighbors: in a grid, for each dimension the one below, then the one above, or MPI_PROC_NULL. */
+/* The neighbors: in a grid, for each dimension the one below, then the one above, or
+   MPI_PROC_NULL. */
 static WEFT_INLINE int NBC_Comm_neighbors(MPI_Comm comm, int maxindegree, int sources[],
                                           int sourceweights[], int maxoutdegree, int destinations[],
                                           int destweights[]) {
@@ -91,37 +89,19 @@ static WEFT_INLINE int weft_nbc_move_among(int kind, weft_nbc_side send, weft_nb
     return weft_nbc_move(kind, send, recv, 0, comm, handle);
 }
 
-static WEFT_INLINE int NBC_Ineighbor_allgather(const void* sbuf, int scount, MPI_Datatype stype,
-                                               void* rbuf, int rcount, MPI_Datatype rtype,
-                                               MPI_Comm comm, NBC_Handle* handle) {
-    return weft_nbc_move_among(WEFT_NBC_NEIGHBOR_ALLGATHER, weft_nbc_blocks(sbuf, scount, stype, 1),
-                               weft_nbc_blocks(rbuf, rcount, rtype, -1), comm, handle);
-}
+#define WEFT_NBC_AMONG(name, kind, from, into, sent, got)                        \
+    static WEFT_INLINE int name(from, into, MPI_Comm comm, NBC_Handle* handle) { \
+        return weft_nbc_move_among(kind, sent, got, comm, handle);               \
+    }
 
-static WEFT_INLINE int NBC_Ineighbor_allgatherv(const void* sbuf, int scount, MPI_Datatype stype,
-                                                void* rbuf, const int* rcounts, const int* displs,
-                                                MPI_Datatype rtype, MPI_Comm comm,
-                                                NBC_Handle* handle) {
-    return weft_nbc_move_among(WEFT_NBC_NEIGHBOR_ALLGATHER, weft_nbc_blocks(sbuf, scount, stype, 1),
-                               weft_nbc_blocks_v(rbuf, rcounts, displs, rtype, -1), comm, handle);
-}
-
-static WEFT_INLINE int NBC_Ineighbor_alltoall(const void* sbuf, int scount, MPI_Datatype stype,
-                                              void* rbuf, int rcount, MPI_Datatype rtype,
-                                              MPI_Comm comm, NBC_Handle* handle) {
-    return weft_nbc_move_among(WEFT_NBC_NEIGHBOR_ALLTOALL, weft_nbc_blocks(sbuf, scount, stype, -1),
-                               weft_nbc_blocks(rbuf, rcount, rtype, -1), comm, handle);
-}
-
-static WEFT_INLINE int NBC_Ineighbor_alltoallv(const void* sbuf, const int* scounts,
-                                               const int* sdispls, MPI_Datatype stype, void* rbuf,
-                                               const int* rcounts, const int* rdispls,
-                                               MPI_Datatype rtype, MPI_Comm comm,
-                                               NBC_Handle* handle) {
-    return weft_nbc_move_among(WEFT_NBC_NEIGHBOR_ALLTOALL,
-                               weft_nbc_blocks_v(sbuf, scounts, sdispls, stype, -1),
-                               weft_nbc_blocks_v(rbuf, rcounts, rdispls, rtype, -1), comm, handle);
-}
+WEFT_NBC_AMONG(NBC_Ineighbor_allgather, WEFT_NBC_NEIGHBOR_ALLGATHER, WEFT_NBC_FROM, WEFT_NBC_INTO,
+               WEFT_NBC_SENT(1), WEFT_NBC_GOT(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_allgatherv, WEFT_NBC_NEIGHBOR_ALLGATHER, WEFT_NBC_FROM,
+               WEFT_NBC_INTO_V, WEFT_NBC_SENT(1), WEFT_NBC_GOT_V(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_alltoall, WEFT_NBC_NEIGHBOR_ALLTOALL, WEFT_NBC_FROM, WEFT_NBC_INTO,
+               WEFT_NBC_SENT(-1), WEFT_NBC_GOT(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_alltoallv, WEFT_NBC_NEIGHBOR_ALLTOALL, WEFT_NBC_FROM_V,
+               WEFT_NBC_INTO_V, WEFT_NBC_SENT_V(-1), WEFT_NBC_GOT_V(-1))
 
 static WEFT_INLINE int NBC_Ineighbor_alltoallw(const void* sbuf, const int* scounts,
                                                const MPI_Aint* sdispls, const MPI_Datatype* stypes,
@@ -137,8 +117,8 @@ static WEFT_INLINE int NBC_Ineighbor_alltoallw(const void* sbuf, const int* scou
 #define NBC_Ineighbor_xchg NBC_Ineighbor_alltoall
 #define NBC_Ineighbor_xchgv NBC_Ineighbor_alltoallv
 
-/* Sends along a dimension of a grid, `disp` places up, and receives from the same distance below. Equal buffers: the
-   block is replaced. Only contiguous types. */
+/* Sends along a dimension of a grid, `disp` places up, and receives from the same distance
+   below. Equal buffers: the block is replaced. Only contiguous types. */
 static WEFT_INLINE int NBC_Icart_shift_xchg(const void* sbuf, int scount, MPI_Datatype stype,
                                             void* rbuf, int rcount, MPI_Datatype rtype,
                                             int direction, int disp, MPI_Comm comm,
@@ -172,9 +152,5 @@ static WEFT_INLINE int NBC_Icart_shift_xchg(const void* sbuf, int scount, MPI_Da
     handle->tmpbuf = NULL;
     return code;
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

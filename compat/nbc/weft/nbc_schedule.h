@@ -1,5 +1,6 @@
-/* The schedules of LibNBC's interface: a part of weft/nbc.h, which programs include. Messages, copies and ops are
-   recorded in rounds; NBC_Start makes a schedule of weft/schedule.h of them, in which the rounds are joins. */
+/* The schedules of LibNBC's interface: a part of weft/nbc.h, which programs include. Messages,
+   copies and ops are recorded in rounds; NBC_Start makes a schedule of weft/schedule.h of them,
+   in which the rounds are joins. */
 #ifndef WEFT_NBC_SCHEDULE_H
 #define WEFT_NBC_SCHEDULE_H
 
@@ -7,14 +8,10 @@
 #error "include nbc.h"
 #endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum { WEFT_NBC_SEND, WEFT_NBC_RECV, WEFT_NBC_OP, WEFT_NBC_COPY, WEFT_NBC_ROUND };
 
-/* An operation. bufs[0] is a message's memory, a copy's target or an op's result. If is_tmp, a buffer is an offset into
-   the handle's tmpbuf. */
+/* An operation. bufs[0] is a message's memory, a copy's target or an op's result. If is_tmp, a
+   buffer is an offset into the handle's tmpbuf. */
 typedef struct weft_nbc_step {
     int what;
     int peer;
@@ -118,7 +115,8 @@ static WEFT_INLINE int weft_nbc_recv(void* buf, int count, MPI_Datatype datatype
     WEFT_NBC_SEVENTH(__VA_ARGS__, NBC_Sched_recv, weft_nbc_recv, 0)(__VA_ARGS__)
 #endif
 
-/* Adds buf3 = buf1 op buf2: buf3 may be one of the two. All ops of a schedule have one type and operation. */
+/* Adds buf3 = buf1 op buf2: buf3 may be one of the two. All ops of a schedule have one type and
+   operation. */
 static WEFT_INLINE int NBC_Sched_op(void* buf3, char tmpbuf3, const void* buf1, char tmpbuf1,
                                     const void* buf2, char tmpbuf2, int count,
                                     MPI_Datatype datatype, MPI_Op op, NBC_Schedule* schedule) {
@@ -219,7 +217,8 @@ static WEFT_INLINE weft_status weft_nbc_local(weft_nbc_builder* build, int is_op
     return status;
 }
 
-/* A message to this rank itself: a copy by the later one of the send and the receive, which are in one round. */
+/* A message to this rank itself: a copy by the later one of the send and the receive, which are
+   in one round. */
 static WEFT_INLINE int weft_nbc_to_self(weft_nbc_builder* build, int at) {
     const weft_nbc_step* steps = build->rounds->steps;
     int first = at, other, earlier = 0;
@@ -288,10 +287,10 @@ static WEFT_INLINE int weft_nbc_build_step(weft_nbc_builder* build, int at) {
     }
 }
 
-/* Starts a committed schedule with a handle from NBC_Init_handle. If the program has allocated its tmpbuf, by
-   malloc, it is freed when the schedule is done. Every rank of the communicator starts its own in the same order
-   among all operations; it may be empty. A rank's message to itself needs send and receive in one round:
-   otherwise NBC_BAD_SCHED. */
+/* Starts a committed schedule with a handle from NBC_Init_handle. If the program has allocated
+   its tmpbuf, by malloc, it is freed when the schedule is done. Every rank of the communicator
+   starts its own in the same order among all operations; it may be empty. A rank's message to
+   itself needs send and receive in one round: otherwise NBC_BAD_SCHED. */
 static WEFT_INLINE int NBC_Start(NBC_Handle* handle, NBC_Schedule* schedule) {
     struct weft_nbc_call* call = NULL;
     weft_nbc_comm* own = NULL;
@@ -336,9 +335,5 @@ static WEFT_INLINE int NBC_Start(NBC_Handle* handle, NBC_Schedule* schedule) {
     if (build.schedule) weft_schedule_free(&build.schedule);
     return weft_nbc_begun(handle, call, code);
 }
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
