@@ -17,7 +17,7 @@ target_compile_definitions(weft_test_base INTERFACE WEFT_BUILD_DIR="${CMAKE_BINA
                            WEFT_CMAKE="${CMAKE_COMMAND}" WEFT_NM="${CMAKE_NM}"
                            WEFT_GENERATOR="${CMAKE_GENERATOR}"
                            WEFT_MAKE_PROGRAM="${CMAKE_MAKE_PROGRAM}")
-target_link_libraries(weft_test_base INTERFACE weft_lab weft_simulate GTest::gtest)
+target_link_libraries(weft_test_base INTERFACE weft_lab weft_sim GTest::gtest)
 
 # In preset dev the tests are less optimised than what they test: they compile faster.
 set(test_options $<$<CONFIG:RelWithDebInfo>:-O1;-g1>)
@@ -109,10 +109,10 @@ foreach(source IN LISTS test_sources)
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
     target_link_libraries(${target} PRIVATE weft_test_support GTest::gtest_main)
     target_precompile_headers(${target} REUSE_FROM weft_test_support)
-    # Unit and spec tests start no other processes, and must not wait for the program to build.
+    # These tests start no other processes, and must not wait for the program to build.
     if(label STREQUAL "kernel")
         target_link_libraries(${target} PRIVATE weft_test_ring)
-    elseif(NOT label MATCHES "^(unit|spec)$")
+    elseif(NOT label MATCHES "^(unit|spec|sim)$")
         add_dependencies(${target} ${started_targets})
     endif()
     if(label MATCHES "^(dropin|install)$" AND dropin_targets)

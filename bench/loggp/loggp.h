@@ -6,7 +6,7 @@
 
 #include "bench/rivals/launch.h"
 #include "bench/testbed.h"
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::bench {
 

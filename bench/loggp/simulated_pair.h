@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bench/loggp/pair.h"
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::bench {
 

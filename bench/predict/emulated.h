@@ -9,7 +9,7 @@
 
 #include "bench/testbed.h"
 #include "model/measured.h"
-#include "simulate/nodes.h"
+#include "sim/nodes.h"
 
 namespace weft::bench {
 

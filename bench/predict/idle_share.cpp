@@ -15,7 +15,7 @@
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
-#include "model/case_paper.h"
+#include "sim/case_paper.h"
 
 namespace weft::bench {
 namespace {

@@ -1,5 +1,5 @@
 // `weft bench predict --idle-share`: which share of a blocking collective the CPU has nothing to do. The case for
-// nonblocking collectives rests on its size, and on its independence of the number of ranks (model/case_paper.h).
+// nonblocking collectives rests on its size, and on its independence of the number of ranks (sim/case_paper.h).
 #pragma once
 
 #include <cstdint>

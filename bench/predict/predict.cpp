@@ -22,7 +22,7 @@
 #include "c_api/guard.h"
 #include "model/measured.h"
 #include "select/by_model.h"
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::bench {
 namespace {

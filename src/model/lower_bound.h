@@ -1,7 +1,7 @@
 // Times that no algorithm for a collective beats in LogGP, or none of a kind.
 //
 // They hold where every rank has one CPU, which handles all messages, and one interface; not for offloaded
-// messages (simulate/lower_bound.h).
+// messages (sim/lower_bound.h).
 // In ps. Nothing: blocks differ, or the collective is among neighbors.
 #pragma once
 

@@ -1,4 +1,4 @@
-// No two types of src have one name: a type of a namespace shares its name with no other type, nor with
+// No two types of src and sim have one name: a type of a namespace shares its name with no other type, nor with
 // one inside a class. Transports are alike, each with its own peers, posts and settings.
 #include <gtest/gtest.h>
 
@@ -18,16 +18,18 @@ struct Definition {
 };
 
 TEST(TypeNames, AreUsedOnce) {
-    const std::string source = WEFT_SOURCE_DIR "/src/";
+    const std::string source = WEFT_SOURCE_DIR "/";
     std::map<std::string, std::vector<Definition>> all;
-    for (const auto& file : std::filesystem::recursive_directory_iterator(source)) {
-        if (!file.is_regular_file()) continue;
-        const std::string path = file.path().string().substr(source.size());
-        for (const Match& type :
-             matches_in("\n" + content(file.path()),
-                        "\n( *)(?:struct|class|union|enum class|enum) (?:alignas\\([^)]*\\) )?"
-                        "([A-Z][A-Za-z]*)(?: final)?(?: : [^;{]*)? \\{"))
-            all[type[2]].push_back({path, !type[1].empty()});
+    for (const std::string folder : {"src", "sim"}) {
+        for (const auto& file : std::filesystem::recursive_directory_iterator(source + folder)) {
+            if (!file.is_regular_file()) continue;
+            const std::string path = file.path().string().substr(source.size());
+            for (const Match& type : matches_in("\n" + content(file.path()),
+                                                "\n( *)(?:struct|class|union|enum class|enum) "
+                                                "(?:alignas\\([^)]*\\) )?"
+                                                "([A-Z][A-Za-z]*)(?: final)?(?: : [^;{]*)? \\{"))
+                all[type[2]].push_back({path, !type[1].empty()});
+        }
     }
     EXPECT_GT(all.size(), 300u);
     for (const auto& [name, definitions] : all) {
@@ -36,7 +38,7 @@ TEST(TypeNames, AreUsedOnce) {
         bool is_of_namespace = false;
         for (const Definition& at : definitions) {
             files += " " + at.file;
-            const bool is_transports = match_of(at.file, "transport/.*/.*").size() > 0;
+            const bool is_transports = match_of(at.file, "src/transport/.*/.*").size() > 0;
             places.insert(is_transports ? "a transport" : at.file);
             is_of_namespace = is_of_namespace || !at.is_inside;
         }

@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::test {
 

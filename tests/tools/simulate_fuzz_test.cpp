@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "simulate/profile.h"
+#include "sim/profile.h"
 #include "support/cases.h"
 #include "support/mutate.h"
 #include "support/process.h"

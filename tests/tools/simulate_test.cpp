@@ -608,7 +608,7 @@ TEST_P(SimulateRandomGoal, AgreesWithAnInterpreter) {
     if (run("python3 --version").status != 0) GTEST_SKIP() << "no python3";
     const int programs = runs_all() ? 200 : 12;
     const Finished compared = run(
-        "python3 -B " WEFT_SOURCE_DIR "/tests/simulate/compare_goal.py " WEFT_BUILD_DIR "/weft " +
+        "python3 -B " WEFT_SOURCE_DIR "/tests/sim/compare_goal.py " WEFT_BUILD_DIR "/weft " +
         std::to_string(programs) + " " + std::to_string(1 + GetParam() * programs));
     EXPECT_EQ(compared.status, 0) << compared.out << compared.err;
 }

@@ -6,7 +6,7 @@
 
 #include "bench/predict/emulated.h"
 #include "schedule/builder.h"
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::bench {
 namespace {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "model/case_paper.h"
+#include "sim/case_paper.h"
 #include "model/closed_form.h"
 #include "model/lower_bound.h"
 #include "model/measured.h"
 #include "shape/power.h"
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::model {
 namespace {

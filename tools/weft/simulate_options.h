@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "simulate/loggp.h"
+#include "sim/loggp.h"
 
 namespace weft::simulate {
 

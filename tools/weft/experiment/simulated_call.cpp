@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "simulate/lower_bound.h"
+#include "sim/lower_bound.h"
 
 namespace weft::simulate {
 

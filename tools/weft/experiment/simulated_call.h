@@ -6,9 +6,9 @@
 
 #include "algorithm/catalogue.h"
 #include "lab/round_time.h"
-#include "simulate/loggp.h"
-#include "simulate/profile.h"
-#include "simulate/report.h"
+#include "sim/loggp.h"
+#include "sim/profile.h"
+#include "sim/report.h"
 
 namespace weft::simulate {
 
