@@ -136,30 +136,25 @@ static WEFT_INLINE int NBC_Ibcast_inter(void* buffer, int count, MPI_Datatype da
 
 /* Functions of those arguments, and a root if there is one. */
 #define WEFT_NBC_ROOTED(name, kind, from, into, sent, got)                                 \
-    static WEFT_INLINE int name(from, into, int root, MPI_Comm comm, NBC_Handle* handle) { \
-        return weft_nbc_move(kind, sent, got, root, comm, handle);                         \
+    static WEFT_INLINE int name(WEFT_NBC_##from, WEFT_NBC_##into, int root, MPI_Comm comm, \
+                                NBC_Handle* handle) {                                      \
+        return weft_nbc_move(WEFT_NBC_##kind, WEFT_NBC_##sent, WEFT_NBC_##got, root, comm, \
+                             handle);                                                      \
     }
-#define WEFT_NBC_ALL(name, kind, from, into, sent, got)                          \
-    static WEFT_INLINE int name(from, into, MPI_Comm comm, NBC_Handle* handle) { \
-        return weft_nbc_move(kind, sent, got, 0, comm, handle);                  \
+#define WEFT_NBC_ALL(name, kind, from, into, sent, got)                                          \
+    static WEFT_INLINE int name(WEFT_NBC_##from, WEFT_NBC_##into, MPI_Comm comm,                 \
+                                NBC_Handle* handle) {                                            \
+        return weft_nbc_move(WEFT_NBC_##kind, WEFT_NBC_##sent, WEFT_NBC_##got, 0, comm, handle); \
     }
 
-WEFT_NBC_ROOTED(NBC_Igather, WEFT_NBC_GATHER, WEFT_NBC_FROM, WEFT_NBC_INTO, WEFT_NBC_SENT(1),
-                WEFT_NBC_GOT(-1))
-WEFT_NBC_ROOTED(NBC_Igatherv, WEFT_NBC_GATHER, WEFT_NBC_FROM, WEFT_NBC_INTO_V, WEFT_NBC_SENT(1),
-                WEFT_NBC_GOT_V(-1))
-WEFT_NBC_ROOTED(NBC_Iscatter, WEFT_NBC_SCATTER, WEFT_NBC_FROM, WEFT_NBC_INTO, WEFT_NBC_SENT(-1),
-                WEFT_NBC_GOT(1))
-WEFT_NBC_ROOTED(NBC_Iscatterv, WEFT_NBC_SCATTER, WEFT_NBC_FROM_V, WEFT_NBC_INTO,
-                WEFT_NBC_SENT_V(-1), WEFT_NBC_GOT(1))
-WEFT_NBC_ALL(NBC_Iallgather, WEFT_NBC_ALLGATHER, WEFT_NBC_FROM, WEFT_NBC_INTO, WEFT_NBC_SENT(1),
-             WEFT_NBC_GOT(-1))
-WEFT_NBC_ALL(NBC_Iallgatherv, WEFT_NBC_ALLGATHER, WEFT_NBC_FROM, WEFT_NBC_INTO_V, WEFT_NBC_SENT(1),
-             WEFT_NBC_GOT_V(-1))
-WEFT_NBC_ALL(NBC_Ialltoall, WEFT_NBC_ALLTOALL, WEFT_NBC_FROM, WEFT_NBC_INTO, WEFT_NBC_SENT(-1),
-             WEFT_NBC_GOT(-1))
-WEFT_NBC_ALL(NBC_Ialltoallv, WEFT_NBC_ALLTOALL, WEFT_NBC_FROM_V, WEFT_NBC_INTO_V,
-             WEFT_NBC_SENT_V(-1), WEFT_NBC_GOT_V(-1))
+WEFT_NBC_ROOTED(NBC_Igather, GATHER, FROM, INTO, SENT(1), GOT(-1))
+WEFT_NBC_ROOTED(NBC_Igatherv, GATHER, FROM, INTO_V, SENT(1), GOT_V(-1))
+WEFT_NBC_ROOTED(NBC_Iscatter, SCATTER, FROM, INTO, SENT(-1), GOT(1))
+WEFT_NBC_ROOTED(NBC_Iscatterv, SCATTER, FROM_V, INTO, SENT_V(-1), GOT(1))
+WEFT_NBC_ALL(NBC_Iallgather, ALLGATHER, FROM, INTO, SENT(1), GOT(-1))
+WEFT_NBC_ALL(NBC_Iallgatherv, ALLGATHER, FROM, INTO_V, SENT(1), GOT_V(-1))
+WEFT_NBC_ALL(NBC_Ialltoall, ALLTOALL, FROM, INTO, SENT(-1), GOT(-1))
+WEFT_NBC_ALL(NBC_Ialltoallv, ALLTOALL, FROM_V, INTO_V, SENT_V(-1), GOT_V(-1))
 
 static WEFT_INLINE int NBC_Ialltoallw(const void* sendbuf, const int* sendcounts,
                                       const int* sdispls, const MPI_Datatype* sendtypes,

@@ -89,19 +89,17 @@ static WEFT_INLINE int weft_nbc_move_among(int kind, weft_nbc_side send, weft_nb
     return weft_nbc_move(kind, send, recv, 0, comm, handle);
 }
 
-#define WEFT_NBC_AMONG(name, kind, from, into, sent, got)                        \
-    static WEFT_INLINE int name(from, into, MPI_Comm comm, NBC_Handle* handle) { \
-        return weft_nbc_move_among(kind, sent, got, comm, handle);               \
+#define WEFT_NBC_AMONG(name, kind, from, into, sent, got)                                  \
+    static WEFT_INLINE int name(WEFT_NBC_##from, WEFT_NBC_##into, MPI_Comm comm,           \
+                                NBC_Handle* handle) {                                      \
+        return weft_nbc_move_among(WEFT_NBC_##kind, WEFT_NBC_##sent, WEFT_NBC_##got, comm, \
+                                   handle);                                                \
     }
 
-WEFT_NBC_AMONG(NBC_Ineighbor_allgather, WEFT_NBC_NEIGHBOR_ALLGATHER, WEFT_NBC_FROM, WEFT_NBC_INTO,
-               WEFT_NBC_SENT(1), WEFT_NBC_GOT(-1))
-WEFT_NBC_AMONG(NBC_Ineighbor_allgatherv, WEFT_NBC_NEIGHBOR_ALLGATHER, WEFT_NBC_FROM,
-               WEFT_NBC_INTO_V, WEFT_NBC_SENT(1), WEFT_NBC_GOT_V(-1))
-WEFT_NBC_AMONG(NBC_Ineighbor_alltoall, WEFT_NBC_NEIGHBOR_ALLTOALL, WEFT_NBC_FROM, WEFT_NBC_INTO,
-               WEFT_NBC_SENT(-1), WEFT_NBC_GOT(-1))
-WEFT_NBC_AMONG(NBC_Ineighbor_alltoallv, WEFT_NBC_NEIGHBOR_ALLTOALL, WEFT_NBC_FROM_V,
-               WEFT_NBC_INTO_V, WEFT_NBC_SENT_V(-1), WEFT_NBC_GOT_V(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_allgather, NEIGHBOR_ALLGATHER, FROM, INTO, SENT(1), GOT(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_allgatherv, NEIGHBOR_ALLGATHER, FROM, INTO_V, SENT(1), GOT_V(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_alltoall, NEIGHBOR_ALLTOALL, FROM, INTO, SENT(-1), GOT(-1))
+WEFT_NBC_AMONG(NBC_Ineighbor_alltoallv, NEIGHBOR_ALLTOALL, FROM_V, INTO_V, SENT_V(-1), GOT_V(-1))
 
 static WEFT_INLINE int NBC_Ineighbor_alltoallw(const void* sbuf, const int* scounts,
                                                const MPI_Aint* sdispls, const MPI_Datatype* stypes,

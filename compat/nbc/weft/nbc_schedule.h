@@ -195,26 +195,23 @@ static WEFT_INLINE weft_region weft_nbc_region(const weft_nbc_builder* build,
     return region;
 }
 
-/* The operation was added: it belongs to the round, and starts when that is ready. */
+/* The operation was added: it belongs to the round, and starts when that is ready. Copies and ops
+   happen in the order of the program, as in LibNBC, also within a round; messages do not. */
 static WEFT_INLINE weft_status weft_nbc_added(weft_nbc_builder* build, weft_status status,
-                                              weft_node node) {
+                                              const weft_node* node, int is_in_order) {
+    if (status == WEFT_OK) status = weft_schedule_after(build->schedule, *node, build->ready);
     if (status != WEFT_OK) return status;
-    build->nodes[build->count++] = node;
-    return weft_schedule_after(build->schedule, node, build->ready);
+    build->nodes[build->count++] = *node;
+    if (is_in_order) build->ready = *node;
+    return WEFT_OK;
 }
 
-/* Copies and ops happen in the order of the program, as in LibNBC, also within a round. */
-static WEFT_INLINE weft_status weft_nbc_local(weft_nbc_builder* build, int is_op, weft_region from,
-                                              weft_region into) {
+static WEFT_INLINE weft_status weft_nbc_add_copy(weft_nbc_builder* build, weft_region from,
+                                                 weft_region into, int is_in_order) {
     weft_node node = WEFT_NODE_NONE;
-    weft_status status = is_op ? weft_schedule_reduce(build->schedule, from, into, &node)
-                               : (from.offset == into.offset
-                                      ? WEFT_OK
-                                      : weft_schedule_copy(build->schedule, from, into, &node));
-    if (status != WEFT_OK || node == WEFT_NODE_NONE) return status;
-    status = weft_nbc_added(build, status, node);
-    build->ready = node;
-    return status;
+    if (from.bytes == 0 || from.offset == into.offset) return WEFT_OK;
+    return weft_nbc_added(build, weft_schedule_copy(build->schedule, from, into, &node), &node,
+                          is_in_order);
 }
 
 /* A message to this rank itself: a copy by the later one of the send and the receive, which are
@@ -222,9 +219,7 @@ static WEFT_INLINE weft_status weft_nbc_local(weft_nbc_builder* build, int is_op
 static WEFT_INLINE int weft_nbc_to_self(weft_nbc_builder* build, int at) {
     const weft_nbc_step* steps = build->rounds->steps;
     int first = at, other, earlier = 0;
-    weft_node node = WEFT_NODE_NONE;
     weft_region from, into;
-    weft_status status;
     while (first > 0 && steps[first - 1].what != WEFT_NBC_ROUND) {
         --first;
         if (steps[first].what == steps[at].what && steps[first].peer == build->rank) ++earlier;
@@ -238,9 +233,7 @@ static WEFT_INLINE int weft_nbc_to_self(weft_nbc_builder* build, int at) {
         if (steps[other].bytes != steps[at].bytes) return NBC_INVALID_PARAM;
         from = weft_nbc_region(build, &steps[steps[at].what == WEFT_NBC_SEND ? at : other], 0);
         into = weft_nbc_region(build, &steps[steps[at].what == WEFT_NBC_SEND ? other : at], 0);
-        if (from.bytes == 0) return NBC_OK;
-        status = weft_schedule_copy(build->schedule, from, into, &node);
-        return weft_nbc_code(weft_nbc_added(build, status, node));
+        return weft_nbc_code(weft_nbc_add_copy(build, from, into, 0));
     }
     return NBC_BAD_SCHED;
 }
@@ -248,7 +241,7 @@ static WEFT_INLINE int weft_nbc_to_self(weft_nbc_builder* build, int at) {
 static WEFT_INLINE int weft_nbc_build_step(weft_nbc_builder* build, int at) {
     const weft_nbc_step* step = &build->rounds->steps[at];
     const weft_region into = weft_nbc_region(build, step, 0);
-    weft_region from, right;
+    weft_region from = weft_nbc_region(build, step, 1), right = weft_nbc_region(build, step, 2);
     weft_node node = WEFT_NODE_NONE;
     weft_status status = WEFT_OK;
     int i;
@@ -260,22 +253,20 @@ static WEFT_INLINE int weft_nbc_build_step(weft_nbc_builder* build, int at) {
             status = step->what == WEFT_NBC_SEND
                          ? weft_schedule_send(build->schedule, into, step->peer, &node)
                          : weft_schedule_recv(build->schedule, into, step->peer, &node);
-            return weft_nbc_code(weft_nbc_added(build, status, node));
-        case WEFT_NBC_COPY:
-            from = weft_nbc_region(build, step, 1);
-            if (step->bytes) status = weft_nbc_local(build, 0, from, into);
-            return weft_nbc_code(status);
+            status = weft_nbc_added(build, status, &node, 0);
+            break;
+        case WEFT_NBC_COPY: status = weft_nbc_add_copy(build, from, into, 1); break;
         case WEFT_NBC_OP: /* predefined operations commute */
-            from = weft_nbc_region(build, step, 1);
-            right = weft_nbc_region(build, step, 2);
             if (step->bytes == 0) return NBC_OK;
-            if (into.offset == from.offset) {
+            if (into.offset == from.offset)
                 from = right;
-            } else if (into.offset != right.offset) {
-                status = weft_nbc_local(build, 0, right, into);
+            else
+                status = weft_nbc_add_copy(build, right, into, 1);
+            if (status == WEFT_OK) {
+                status = weft_schedule_reduce(build->schedule, from, into, &node);
+                status = weft_nbc_added(build, status, &node, 1);
             }
-            if (status == WEFT_OK) status = weft_nbc_local(build, 1, from, into);
-            return weft_nbc_code(status);
+            break;
         default: /* the end of a round */
             if (build->count == 0) return NBC_OK;
             status = weft_schedule_join(build->schedule, &node);
@@ -283,8 +274,8 @@ static WEFT_INLINE int weft_nbc_build_step(weft_nbc_builder* build, int at) {
                 status = weft_schedule_after(build->schedule, node, build->nodes[i]);
             build->ready = node;
             build->count = 0;
-            return weft_nbc_code(status);
     }
+    return weft_nbc_code(status);
 }
 
 /* Starts a committed schedule with a handle from NBC_Init_handle. If the program has allocated
