@@ -1,5 +1,5 @@
-// Programs in GOAL, the language of LogGOPSim: the sends, receives and calculations of every rank, and
-// what each waits for. This is the text that `weft schedule --format goal` writes.
+// Programs in GOAL, the language of LogGOPSim: the sends, receives and calculations of every rank,
+// and what each waits for. This is the text that `weft schedule --format goal` writes.
 //
 //   num_ranks 2
 //   rank 0 {
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "schedule/schedule.h"
 
 namespace weft::simulate {
 
@@ -48,8 +49,17 @@ struct GoalRank {
 
 using GoalProgram = std::vector<GoalRank>;  // by rank
 
-// Refuses a text that is no GOAL with a sentence that names the line. Comments stand where a statement
-// could begin. What follows the last rank is not read.
+// Refuses a text that is no GOAL with a sentence that names the line. Comments stand where a
+// statement could begin. What follows the last rank is not read.
 Result<GoalProgram> read_goal(std::string_view text);
+
+// The program as schedules, for the LogGP machine.
+//
+// A calculation of n ns becomes a copy of n bytes; one of 0 ns a join, which needs no CPU. Messages
+// of a lane keep their order: a later one does not overtake an earlier one that still waits for
+// something. Refuses, with a sentence that names the line, what schedules do not have: irequires,
+// several CPUs or NICs, receives from any rank, messages to oneself, and messages between two ranks
+// that are received in another order, by their tags, or with another size than they are sent.
+Result<std::vector<Schedule>> schedules_of(const GoalProgram& program);
 
 }  // namespace weft::simulate

@@ -1,16 +1,16 @@
-// Whatever text a reader of the simulator gets, it reads or refuses it with a sentence, and what it has read can be
-// simulated. A failure prints the seed that repeats it; WEFT_SEEDS sets how many are tried.
+// Whatever text a reader of the simulator gets, it reads or refuses it with a sentence, and what it
+// has read can be simulated. A failure prints the seed that repeats it; WEFT_SEEDS sets how many
+// are tried.
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "model/measured.h"
+#include "sim/disturbance.h"
 #include "sim/goal.h"
-#include "sim/goal_schedules.h"
 #include "sim/lgs.h"
 #include "sim/loggp.h"
-#include "sim/noise_trace.h"
 #include "support/cases.h"
 #include "support/mutate.h"
 

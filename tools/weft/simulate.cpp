@@ -19,7 +19,6 @@
 #include "model/closed_form.h"
 #include "shape/topology.h"
 #include "sim/goal.h"
-#include "sim/goal_schedules.h"
 #include "sim/lgs.h"
 #include "sim/loggp.h"
 #include "sim/lower_bound.h"
