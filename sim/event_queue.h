@@ -1,7 +1,8 @@
 // The events of a simulation in the order of their times; of equal times, in the order of pushing.
 //
-// A radix heap: bucket k > 0 has the times whose highest bit that differs from `last_` is bit k - 1. Only
-// the lowest bucket is ever looked into: it is sorted if it is small, otherwise dealt to those below it.
+// A radix heap: bucket k > 0 has the times whose highest bit that differs from `last_` is bit k -
+// 1. Only the lowest bucket is ever looked into: it is sorted if it is small, otherwise dealt to
+// those below it.
 // Thread safety: none.
 #pragma once
 

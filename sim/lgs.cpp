@@ -27,8 +27,9 @@ struct LgsEvent {
     }
 };
 
-// Events of a rank that found the same resources busy. Whenever these are free, the one with the lowest
-// number comes first; it alone is in the queue, so that the others need not be asked each time.
+// Events of a rank that found the same resources busy. Whenever these are free, the one with the
+// lowest number comes first; it alone is in the queue, so that the others need not be asked each
+// time.
 class LgsLine {
   public:
     void wait(LgsEvent event) {
@@ -323,8 +324,8 @@ class LgsMachine {
                        "all operations one after the other take more than 2^63 ns");
     }
 
-    // Whether a resource can be free earlier after something has happened: an empty message takes o - O of
-    // a CPU and g - G of a NIC.
+    // Whether a resource can be free earlier after something has happened: an empty message takes o
+    // - O of a CPU and g - G of a NIC.
     static bool can_go_back(const GoalProgram& program, const LgsParameters& p) {
         if (std::max(p.O, p.G) <= std::min(p.o, p.g)) return false;
         return std::ranges::any_of(program, [](const GoalRank& rank) {
@@ -336,8 +337,8 @@ class LgsMachine {
 
     const GoalProgram& program_;
     const LgsParameters p_;
-    // Then what waits goes back into the queue each time, as by LogGOPSim's rules: lines count on times that
-    // only grow.
+    // Then what waits goes back into the queue each time, as by LogGOPSim's rules: lines count on
+    // times that only grow.
     const bool goes_back_;
     std::size_t nics_ = 1;
     std::vector<LgsHost> hosts_;

@@ -1,19 +1,114 @@
 #include "sim/lower_bound.h"
 
 #include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
 #include <vector>
 
-#include "model/lower_bound.h"
+#include "algorithm/catalogue.h"
 
 namespace weft::simulate {
 namespace {
 
 using algorithm::Agreed;
-using model::least_byte_ps;
-using model::LeastWork;
+using algorithm::Blocks;
+using algorithm::Family;
+using model::after_first;
 using model::plus;
-using model::Teller;
 using model::times;
+
+// At least so many bytes go into some node, or out of one.
+std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed, Rank ranks_per_node) {
+    const Rank nodes = agreed.ranks / ranks_per_node;
+    if (agreed.collective == Collective::allreduce)
+        return 2 * (times(nodes - 1, agreed.bytes) / nodes);
+    const std::int64_t others = times(agreed.ranks - ranks_per_node, agreed.bytes);
+    // Each of the node's ranks has a block for each other rank.
+    if (agreed.collective == Collective::alltoall) return times(ranks_per_node, others);
+    return family.has_block_of_every_rank() ? others : agreed.bytes;
+}
+
+// At least so many bytes are combined by some rank.
+std::int64_t combined_by_busiest(const Family& family, const Agreed& agreed) {
+    if (!family.reduces) return 0;
+    if (family.send.root == Blocks::all)  // one for each rank
+        return times(agreed.ranks - 1, agreed.bytes);
+    const Rank operands = agreed.collective == Collective::exscan ? 2 : 1;
+    return times(agreed.ranks - operands, agreed.bytes) / agreed.ranks;
+}
+
+// What any algorithm has to do, where ranks share nodes, of which there are several.
+struct LeastWork {
+    bool spreads = false;             // all ranks depend on one
+    bool collects = false;            // one rank depends on all
+    std::int64_t rank_bytes = 0;      // so many enter some rank, or leave one
+    bool sends_and_receives = false;  // some rank: so many each
+    std::int64_t node_bytes = 0;      // so many enter some node, or leave one
+    bool leaves = false;              // so many leave one
+    std::int64_t combined_bytes = 0;  // by some rank
+};
+// Nothing: there are no bounds. All is 0 if there is nothing to do.
+std::optional<LeastWork> least_work(const Agreed& agreed, Rank ranks_per_node) {
+    const Family& family = algorithm::family_of(agreed.collective);
+    if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) return std::nullopt;
+    LeastWork work;
+    if (agreed.ranks == 1 || (family.has_data() && agreed.bytes == 0)) return work;
+    work.spreads = !family.has_data() || family.recv.others != Blocks::none;
+    work.collects = !family.has_data() || family.send.others != Blocks::none;
+    work.leaves = family.recv.root != Blocks::all || family.recv.others != Blocks::none;
+    work.sends_and_receives = family.collective == Collective::allreduce ||
+                              family.send.others == Blocks::all ||
+                              family.recv.others == Blocks::all;
+    if (family.has_data()) {
+        work.rank_bytes = bytes_of_busiest(family, agreed, 1);
+        work.node_bytes = bytes_of_busiest(family, agreed, ranks_per_node);
+    }
+    work.combined_bytes = combined_by_busiest(family, agreed);
+    return work;
+}
+
+// What a byte takes at least where bytes take `byte_ps`, but for the first one of every message,
+// and messages `message_ps` beside that.
+std::int64_t least_byte_ps(std::int64_t byte_ps, std::int64_t message_ps) {
+    const std::int64_t both_ps = plus(byte_ps, message_ps);
+    return both_ps == 0 ? 0 : times(byte_ps, message_ps) / both_ps;
+}
+
+// How a rank that has an item sends it on: to so many ranks at a time, which have it `way_ps`
+// later; to the next ones `again_ps` after them.
+struct ItemSender {
+    std::int64_t way_ps = 0;
+    std::int64_t again_ps = 0;
+    Rank at_a_time = 1;
+};
+
+// How long it takes until so many ranks have an item, if each sends it on in all these ways as soon
+// and as often as it can. The other way round, until one rank has something of all others.
+//
+// Richard Karp, Abhijit Sahay, Eunice Santos, Klaus Schauser: Optimal Broadcast and Summation in
+// the LogP Model, 1993
+std::int64_t least_time_to_all(Rank ranks, std::span<const ItemSender> senders) {
+    // When ranks that have the item have sent it to the next ones, by sender, and how many these
+    // ranks are.
+    std::map<std::pair<std::int64_t, std::size_t>, std::int64_t> sent;
+    const auto begin = [&](std::int64_t now_ps, std::int64_t by) {
+        for (std::size_t i = 0; i < senders.size(); ++i)
+            sent[{plus(now_ps, senders[i].way_ps), i}] += by;
+    };
+    begin(0, 1);
+    std::int64_t now_ps = 0;
+    for (std::int64_t informed = 1; informed < ranks;) {
+        const auto [at, by] = *sent.begin();
+        sent.erase(sent.begin());
+        now_ps = at.first;
+        const std::int64_t more = times(by, senders[at.second].at_a_time);
+        informed += more;
+        sent[{plus(now_ps, senders[at.second].again_ps), at.second}] += by;
+        begin(now_ps, more);
+    }
+    return now_ps;
+}
 
 // Of messages of one byte, between nodes or within them: these take least.
 struct Path {
@@ -62,18 +157,18 @@ class Bound {
         return plus(way.latency_ps, plus(end_ps(way, way.send_ps), end_ps(way, way.recv_ps)));
     }
 
-    // A rank's CPU, and its card. Each of them takes one message after another; so do the interfaces, of which there is
-    // another within the node.
-    std::vector<Teller> tellers(const std::vector<Path>& ways, std::int64_t Path::*cpu_ps,
-                                Rank at_a_time) const {
-        Teller cpu{model::time_max_ps, model::time_max_ps, at_a_time};
+    // A rank's CPU, and its card. Each of them takes one message after another; so do the
+    // interfaces, of which there is another within the node.
+    std::vector<ItemSender> senders(const std::vector<Path>& ways, std::int64_t Path::*cpu_ps,
+                                    Rank at_a_time) const {
+        ItemSender cpu{time_max_ps, time_max_ps, at_a_time};
         bool has_card = false;
         for (const Path& way : ways) {
             cpu.way_ps = std::min(cpu.way_ps, way_ps(way));
             cpu.again_ps = std::min(cpu.again_ps, way.*cpu_ps);
             has_card |= way.may_use_card;
         }
-        Teller card = cpu;
+        ItemSender card = cpu;
         card.again_ps = in_.progress.trigger_ps;
         const std::int64_t gap_ps = ways.size() == 1 ? ways[0].gap_ps : 0;
         cpu.again_ps = std::max(cpu.again_ps, gap_ps);
@@ -87,21 +182,22 @@ class Bound {
         for (const auto& [has, cpu_ps] :
              {std::pair{work_.spreads, &Path::send_ps}, {work_.collects, &Path::recv_ps}}) {
             if (has)
-                items_ps = std::max(
-                    items_ps, model::least_time_to_all(number, tellers(ways, cpu_ps, at_a_time)));
+                items_ps =
+                    std::max(items_ps, least_time_to_all(number, senders(ways, cpu_ps, at_a_time)));
         }
         return items_ps;
     }
 
     // Between two messages of a rank, on average.
     std::int64_t message_ps(std::int64_t Path::*cpu_ps) const {
-        const std::vector<Teller> all = tellers({ways_[0]}, cpu_ps, 1);
+        const std::vector<ItemSender> all = senders({ways_[0]}, cpu_ps, 1);
         return all.size() == 1 ? all[0].again_ps : least_byte_ps(all[0].again_ps, all[1].again_ps);
     }
 
-    // Items, if within a node everything is known at once, and bytes that leave a node or enter it. Of n messages of a
-    // rank, the last one begins n - 1 times message_ps() after the start, or later; their first bytes take nothing, all
-    // others the time of the link or the interface. The time is least where both take as long.
+    // Items, if within a node everything is known at once, and bytes that leave a node or enter it.
+    // Of n messages of a rank, the last one begins n - 1 times message_ps() after the start, or
+    // later; their first bytes take nothing, all others the time of the link or the interface. The
+    // time is least where both take as long.
     std::int64_t of_nodes_ps() const {
         const bool is_flat = nodes_ == 1 || (!in_.torus && !in_.nodes);
         const Rank sharers = is_flat ? 1 : per_node_;
@@ -140,8 +236,9 @@ class Bound {
         return most_ps;
     }
 
-    // All blocks of an alltoall over the links of a dimension, on average N(k-1)/2 for each pair of ranks of two nodes,
-    // whoever passes them on; a message's first byte takes nothing on up to k-1 of them.
+    // All blocks of an alltoall over the links of a dimension, on average N(k-1)/2 for each pair of
+    // ranks of two nodes, whoever passes them on; a message's first byte takes nothing on up to k-1
+    // of them.
     template <class BytesPs>
     std::int64_t crossing_ps(Rank size, std::int64_t message_ps, std::int64_t free_bytes,
                              BytesPs bytes_ps) const {
@@ -152,8 +249,8 @@ class Bound {
                         in_.torus->link_byte_ps, message_ps / steps);
     }
 
-    // With no card, as in a flat network whose parameters are the least of each; where there are others than its
-    // interfaces, without these.
+    // Of the bytes through one CPU and one interface, with no card, as in a flat network whose
+    // parameters are the least of each; where there are others than its interfaces, without these.
     std::int64_t of_cpus_ps() const {
         if (has_card_) return 0;
         LogGpParameters least = in_.parameters;
@@ -173,8 +270,19 @@ class Bound {
             least.byte_overhead_ps = std::min(least.byte_overhead_ps, inside.byte_overhead_ps);
             least.gap_ps = 0;
         }
-        least.byte_reduction_ps = in_.parameters.byte_reduction_ps;
-        return *model::lower_bound(agreed_, least);
+        if (work_.rank_bytes == 0) return 0;
+        // A further message takes g and o, a further byte G and O: no byte takes less than the
+        // smaller one.
+        const std::int64_t byte_cpu_ps = std::min(least.overhead_ps, least.byte_overhead_ps);
+        const std::int64_t byte_ps =
+            std::max({std::min(least.gap_ps, least.byte_gap_ps), byte_cpu_ps,
+                      least_byte_ps(least.byte_gap_ps, least.overhead_ps)});
+        const std::int64_t further_bytes = after_first(work_.rank_bytes);
+        const std::int64_t bytes_ps =
+            plus(2 * least.overhead_ps + least.latency_ps, times(further_bytes, byte_ps));
+        if (!work_.sends_and_receives) return bytes_ps;
+        return std::max(bytes_ps,
+                        times(2, plus(least.overhead_ps, times(further_bytes, byte_cpu_ps))));
     }
 
     const Agreed& agreed_;
@@ -190,7 +298,7 @@ class Bound {
 
 std::optional<std::int64_t> lower_bound(const Agreed& agreed, const Surroundings& in) {
     const Rank per_node = in.nodes && in.nodes->nodes > 1 ? in.nodes->ranks_per_node : 1;
-    const std::optional<LeastWork> work = model::least_work(agreed, per_node);
+    const std::optional<LeastWork> work = least_work(agreed, per_node);
     if (!work) return std::nullopt;
     if (!work->spreads && !work->collects) return in.progress.compute_ps;
     return Bound(agreed, *work, in).ps();

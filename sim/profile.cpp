@@ -5,8 +5,9 @@ namespace {
 
 constexpr std::int64_t ns = 1000;
 
-// Dolphin's SCI cards of 2008. Published: Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of
-// Nonblocking Collective Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 2.
+// Dolphin's SCI cards of 2008. Published: Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and
+// Analysis of Nonblocking Collective Operations on SCI Networks, 2009,
+// doi:10.1109/IPDPS.2009.5160892, section 2.
 constexpr std::int64_t sci_hop_ps = 70 * ns;
 constexpr std::int64_t sci_poll_ps = 100 * ns;
 constexpr std::int64_t sci_copy_byte_ps = 1 * ns;

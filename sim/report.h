@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/loggp.h"
+#include "sim/outcome.h"
 
 namespace weft::simulate {
 
@@ -34,15 +34,15 @@ struct Report {
         by_rounds;  // on a torus: the end, if every round waited for its fullest link
 };
 
-// The share of the most disturbed rank's disturbance that has not made the end later. Nothing if nobody was
-// disturbed, or it is unknown how long it takes undisturbed.
+// The share of the most disturbed rank's disturbance that has not made the end later. Nothing if
+// nobody was disturbed, or it is unknown how long it takes undisturbed.
 std::optional<double> absorbed(const Report& report);
 
 // The lower bound as a share of the end. Nothing if there is none, or both are 0.
 std::optional<double> optimality(const Report& report);
 
-// How much of the shorter one of a collective, alone, and a computation is hidden if both take `together`. 1, if nothing
-// is to hide; less than 0, if they take longer than one after the other.
+// How much of the shorter one of a collective, alone, and a computation is hidden if both take
+// `together`. 1, if nothing is to hide; less than 0, if they take longer than one after the other.
 double share_hidden(std::int64_t alone_ps, std::int64_t compute_ps, std::int64_t together_ps);
 
 // A summary; every rank's times if there are few.
@@ -51,8 +51,8 @@ std::string to_text(const Report& report);
 std::string to_csv(const Report& report);
 std::string to_json(const Report& report);
 
-// What ranks were doing and when, as Chrome and Perfetto read it: a process for each rank, with its CPU and
-// the two sides of its network interface.
+// What ranks were doing and when, as Chrome and Perfetto read it: a process for each rank, with its
+// CPU and the two sides of its network interface.
 std::string to_trace(std::span<const BusySpan> spans);
 
 }  // namespace weft::simulate

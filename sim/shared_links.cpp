@@ -60,7 +60,8 @@ void SharedLinks::advance(std::int64_t now_ps) {
     for (Flow& flow : flows_) flow.left -= flow.rate * passed_ps;
 }
 
-// Fills all flows alike until links are full, fixes the flows on these, and goes on with the others.
+// Fills all flows alike until links are full, fixes the flows on these, and goes on with the
+// others.
 void SharedLinks::share() {
     if (is_shared_) return;
     is_shared_ = true;

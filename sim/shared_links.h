@@ -1,5 +1,6 @@
-// Links that flows share fairly: rates are max-min fair, which means that no flow can have more without
-// another one that has as little or less getting less. Rates change when a flow starts or ends.
+// Links that flows share fairly: rates are max-min fair, which means that no flow can have more
+// without another one that has as little or less getting less. Rates change when a flow starts or
+// ends.
 //
 // Thread safety: none.
 #pragma once

@@ -1,9 +1,11 @@
 // All ranks of a simulation: counters, lanes and clocks, in little memory.
 //
-// A rank's words are the counters of missing predecessors, four in a word if they are bytes, then its lanes to peers,
-// then those from peers.
+// A rank's words are the counters of missing predecessors, four in a word if they are bytes, then
+// its lanes to peers, then those from peers.
 // Thread safety: none.
 #pragma once
+
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <deque>
@@ -13,10 +15,29 @@
 #include <vector>
 
 #include "schedule/repeat_state.h"
-#include "sim/huge_pages.h"
 #include "sim/structure.h"
 
 namespace weft::simulate {
+
+// Memory in huge pages: a simulation of many ranks reads it in no order, and looking up the
+// addresses of small pages would take longer than the reads.
+class HugePages final : public std::pmr::memory_resource {
+    static constexpr std::size_t page_bytes = std::size_t{2} << 20;
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+        if (bytes < page_bytes) return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+        void* const memory = std::pmr::new_delete_resource()->allocate(bytes, page_bytes);
+        (void)madvise(memory, bytes, MADV_HUGEPAGE);  // without it, it is slower
+        return memory;
+    }
+    void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
+        std::pmr::new_delete_resource()->deallocate(memory, bytes,
+                                                    bytes < page_bytes ? alignment : page_bytes);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override {
+        return this == &other;
+    }
+};
 
 struct alignas(64) SimulatedRank {
     const Structure* structure = nullptr;
@@ -54,8 +75,8 @@ class SimulatedRanks {
 
     // The next rank's schedule.
     void add(const Schedule& schedule);
-    // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from, and a rank
-    // with too many operations.
+    // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from, and
+    // a rank with too many operations.
     Status connect();
     // Refuses what has not ended.
     Status check_end();
@@ -88,24 +109,60 @@ class SimulatedRanks {
         return *reinterpret_cast<const SimulatedLane*>(&lane + 1);
     }
 
-    // REQUIRES: the rank has repeats.
-    std::span<std::uint32_t> missing(SimulatedRank& rank) const {
-        return {rank.words, counters_of(rank)};
+    // An operation is over: adds those that waited for it alone to `ready`.
+    void complete(SimulatedRank& rank, Instance instance, std::int64_t now_ps,
+                  std::vector<Instance>& ready) {
+        end(rank, now_ps);
+        const Schedule& schedule = rank.structure->schedule();
+        const auto release_one = [&](Instance after) { release(rank, after, ready); };
+        RepeatState* const state = state_of(rank, instance);
+        if (!state) {
+            for (const Edge edge : schedule.after_completion(instance)) release_one(edge.to);
+            if (rank.repeats == 0) return;
+            for (RepeatState& next : repeats_[rank.repeats - 1]) {
+                if (next.repeat().entry == instance) next.begin(missing(rank), release_one);
+            }
+            return;
+        }
+        const RepeatState::Position at = state->position(instance);
+        for (const Edge edge : schedule.after_completion(at.op))
+            state->follow(edge, at.iteration, release_one);
+        state->complete(at.iteration, missing(rank), release_one);
     }
-    // One predecessor less; whether it was the last. REQUIRES: the rank has no repeats.
-    static bool count_down(SimulatedRank& rank, std::uint32_t counter) {
-        if (rank.structure->counts_in_bytes())
-            return --reinterpret_cast<std::uint8_t*>(rank.words)[counter] == 0;
-        return --rank.words[counter] == 0;
+    // The end of an operation that no other waits for. REQUIRES: !is_awaited()
+    static void end(SimulatedRank& rank, std::int64_t time_ps) {
+        --rank.left;
+        rank.end_ps = std::max(rank.end_ps, time_ps);
     }
-    static const void* place_of(const SimulatedRank& rank, std::uint32_t counter) {
-        return rank.words + (rank.structure->counts_in_bytes() ? counter / 4 : counter);
+    static bool is_awaited(const SimulatedRank& rank, Instance instance) {
+        return rank.repeats > 0 || !rank.structure->schedule().after_completion(instance).empty();
+    }
+    // A message is posted: the lane's next one may be.
+    void issue(SimulatedRank& rank, Instance instance, OpInstance at,
+               std::vector<Instance>& ready) {
+        const Edge next = rank.structure->schedule().after_issue(at.op);
+        if (next.to == Schedule::no_issue) return;
+        if (RepeatState* const state = state_of(rank, instance))
+            state->follow(next, at.iteration, [&](Instance after) { release(rank, after, ready); });
+        else
+            release(rank, next.to, ready);
+    }
+    // Brings what complete() will need into the cache. REQUIRES: the rank has no repeats.
+    void fetch_after(SimulatedRank& rank, OpId op, int depth) const {
+        const Structure& structure = *rank.structure;
+        for (const Edge edge : structure.schedule().after_completion(op)) {
+            const std::uint32_t counter = structure.counter_of(edge.to);
+            if (counter != Structure::no_counter)
+                __builtin_prefetch(rank.words +
+                                   (structure.counts_in_bytes() ? counter / 4 : counter));
+            const OpKind kind = structure.schedule().ops()[edge.to].kind;
+            if (kind == OpKind::send)
+                __builtin_prefetch(&to(rank, structure.lane_of(edge.to)));
+            else if (depth > 0)
+                fetch_after(rank, edge.to, depth - 1);
+        }
     }
 
-    // Null: it is outside repeats.
-    RepeatState* state_of(SimulatedRank& rank, Instance instance) {
-        return rank.repeats == 0 ? nullptr : repeat_at(repeats_[rank.repeats - 1], instance);
-    }
     OpInstance position(SimulatedRank& rank, Instance instance) {
         const RepeatState* const state = state_of(rank, instance);
         if (!state) return {instance, 0};
@@ -120,12 +177,27 @@ class SimulatedRanks {
         return at.op;
     }
 
-    // REQUIRES: the rank has some.
-    std::vector<RepeatState>& repeats(const SimulatedRank& rank) {
-        return repeats_[rank.repeats - 1];
+  private:
+    // Null: it is outside repeats.
+    RepeatState* state_of(SimulatedRank& rank, Instance instance) {
+        return rank.repeats == 0 ? nullptr : repeat_at(repeats_[rank.repeats - 1], instance);
+    }
+    std::span<std::uint32_t> missing(SimulatedRank& rank) const {
+        return {rank.words, counters_of(rank)};
+    }
+    // One predecessor less: it is over, or posted.
+    static void release(SimulatedRank& rank, Instance instance, std::vector<Instance>& ready) {
+        std::uint32_t counter = instance;
+        if (rank.repeats == 0) {
+            counter = rank.structure->counter_of(instance);
+            if (counter == Structure::no_counter) return ready.push_back(instance);
+        }
+        const bool is_last = rank.structure->counts_in_bytes()
+                                 ? --reinterpret_cast<std::uint8_t*>(rank.words)[counter] == 0
+                                 : --rank.words[counter] == 0;
+        if (is_last) ready.push_back(instance);
     }
 
-  private:
     template <class Record>
     static constexpr std::size_t words_of = sizeof(Record) / sizeof(std::uint32_t);
 

@@ -1,5 +1,5 @@
-// What the schedules of many ranks have in common: kinds, bytes, dependencies and the numbers of lanes, but
-// neither offsets nor peers. Ranks with equal structures share one.
+// What the schedules of many ranks have in common: kinds, bytes, dependencies and the numbers of
+// lanes, but neither offsets nor peers. Ranks with equal structures share one.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ class Structure {
         return schedule_.at(at.op, at.iteration).bytes;
     }
 
-    // The number of an operation's counter of missing predecessors. Without repeats only operations with
-    // two or more have one; with repeats all have.
+    // The number of an operation's counter of missing predecessors. Without repeats only operations
+    // with two or more have one; with repeats all have.
     static constexpr std::uint32_t no_counter = 0xffffffffu;
     std::uint32_t counter_of(OpId op) const { return counter_of_[op]; }
     std::uint32_t counters() const { return counters_; }  // outside repeats

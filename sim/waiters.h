@@ -1,8 +1,8 @@
-// One side of matches: what waits at a rank for the other side, the oldest first. A match has the same peer and the
-// same tag, or a wildcard in its place.
+// One side of matches: what waits at a rank for the other side, the oldest first. A match has the
+// same peer and the same tag, or a wildcard in its place.
 //
-// A few are searched. Among many, those of each peer and tag are chained, so that a match without wildcards takes
-// no longer than among few; one with them is searched among all.
+// A few are searched. Among many, those of each peer and tag are chained, so that a match without
+// wildcards takes no longer than among few; one with them is searched among all.
 // Thread safety: none.
 #pragma once
 

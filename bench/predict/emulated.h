@@ -9,7 +9,7 @@
 
 #include "bench/testbed.h"
 #include "model/measured.h"
-#include "sim/nodes.h"
+#include "sim/surroundings.h"
 
 namespace weft::bench {
 

@@ -58,7 +58,8 @@ std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agre
     return path;
 }
 
-// The segments that follow the first one through a pipeline only add what keeps the busiest rank busy.
+// The segments that follow the first one through a pipeline only add what keeps the busiest rank
+// busy.
 std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParameters& p,
                        bool are_ends_along) {
     const std::int64_t further = after_first(path.longest);

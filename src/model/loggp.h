@@ -1,6 +1,7 @@
 // LogGP's parameters, and what its formulas give.
 //
-// All is computed in integers, so that ranks on different machines get the same. Times end at `time_max_ps`.
+// All is computed in integers, so that ranks on different machines get the same. Times end at
+// `time_max_ps`.
 //
 // The model: Albert Alexandrov, Mihai Ionescu, Klaus Schauser, Chris Scheiman: LogGP, 1995,
 // doi:10.1145/215399.215427; O and S: Hoefler, Schneider, Lumsdaine: LogGOPSim, 2010,

@@ -10,7 +10,8 @@
 namespace weft::model {
 namespace {
 
-// The number that follows `"name": `, in this line; with `"value": ` between them, if it has an interval.
+// The number that follows `"name": `, in this line; with `"value": ` between them, if it has an
+// interval.
 std::optional<double> number_of(std::string_view line, const std::string& name) {
     const std::string key = "\"" + name + "\": ";
     const std::size_t at = line.find(key);

@@ -1,5 +1,5 @@
-// LogGP's parameters of a network as `weft bench loggp --json` writes them: small, eager and large messages
-// have their own.
+// LogGP's parameters of a network as `weft bench loggp --json` writes them: small, eager and large
+// messages have their own.
 #pragma once
 
 #include <string_view>
@@ -11,7 +11,8 @@
 namespace weft::model {
 
 struct MeasuredParameters {
-    // One way in which messages travel. What large ones send before their data is in its parameters.
+    // One way in which messages travel. What large ones send before their data is in its
+    // parameters.
     struct MeasuredMessages {
         std::int64_t bytes_max = 0;       // of its messages when it was measured
         LogGpParameters parameters = {};  // its overheads are the means of the ends'
@@ -30,8 +31,8 @@ struct MeasuredParameters {
 };
 
 // Values below 0, which measurements may give, count as 0. Where L and o are marked as not
-// observable, they are those of the messages before. Refuses another text with a sentence that names
-// the line.
+// observable, they are those of the messages before. Refuses another text with a sentence that
+// names the line.
 Result<MeasuredParameters> read_measured(std::string_view text);
 
 }  // namespace weft::model

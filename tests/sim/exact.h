@@ -1,16 +1,17 @@
-// The exact times of all operations of all ranks in LogGP, by a plain evaluation of their graph. It is slow, and the
-// reference for the simulator, with which it shares no code.
+// The exact times of all operations of all ranks in LogGP, by a plain evaluation of their graph. It
+// is slow, and the reference for the simulator, with which it shares no code.
 //
-// An operation becomes activities, each of which occupies a resource of a rank for a while, and starts others some time
-// after it was asked for, after its begin or after its end. A resource takes activities in the order in which they ask.
+// An operation becomes activities, each of which occupies a resource of a rank for a while, and
+// starts others some time after it was asked for, after its begin or after its end. A resource
+// takes activities in the order in which they ask.
 //   send     CPU o + (s-1)O; sending side g + (s-1)G; L after its begin, the receiver's receiving side g + (s-1)G
 //   receive  CPU o + (s-1)O, when it is posted and, (s-1)G after the begin of its receiving side, the message has come
 //   others   CPU: the bytes by gamma, or by copy; a join needs no resource
-// A message of more than S bytes comes after a question to the receiver and, once the receive is posted, an answer; both
-// are empty messages. s-1 stands for 0 if a message is empty.
+// A message of more than S bytes comes after a question to the receiver and, once the receive is
+// posted, an answer; both are empty messages. s-1 stands for 0 if a message is empty.
 //
-// Where g is 0, a message may come at the same time as the one before it on its lane. Here it may then come first; the
-// simulator keeps their order.
+// Where g is 0, a message may come at the same time as the one before it on its lane. Here it may
+// then come first; the simulator keeps their order.
 #pragma once
 
 #include <algorithm>
@@ -117,7 +118,8 @@ class Evaluation {
         std::size_t starts =
             none;  // an operation of the rank; it waits its turn among those that start at that time
         std::size_t ends = none;  // an operation of the rank
-        // A message asks for the sending side together with the CPU, so that it keeps its place in both.
+        // A message asks for the sending side together with the CPU, so that it keeps its place in
+        // both.
         std::size_t interface = none;
     };
 
@@ -190,7 +192,8 @@ class Evaluation {
         }
     }
 
-    // The receiving side's activity of a message that the activity `cpu` of `from` hands to the interface.
+    // The receiving side's activity of a message that the activity `cpu` of `from` hands to the
+    // interface.
     std::size_t add_way(std::size_t cpu, std::size_t from, std::size_t to, std::int64_t bytes) {
         const std::size_t sending = add(from, Resource::sending, gap(bytes));
         activities_[cpu].interface = sending;
@@ -287,7 +290,8 @@ class Evaluation {
     std::vector<std::pair<std::int64_t, std::size_t>> later_;
 };
 
-// `schedules[r]` is rank r's. Refuses, with a sentence, what never ends. REQUIRES: no time gets near `time_max_ps`.
+// `schedules[r]` is rank r's. Refuses, with a sentence, what never ends. REQUIRES: no time gets
+// near `time_max_ps`.
 inline Result<ExactTimes> exact_times(std::span<const Schedule> schedules,
                                       const LogGpParameters& parameters) {
     return Evaluation(schedules, parameters).evaluate();

@@ -1,4 +1,5 @@
-// The LogGP machine against the plain evaluation of the same graph, operation by operation and resource by resource.
+// The LogGP machine against the plain evaluation of the same graph, operation by operation and
+// resource by resource.
 #include "sim/exact.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +23,8 @@ using model::exact_times;
 using model::ExactTimes;
 using test::contains;
 
-// In ns, as published; a fast network whose numbers have no common factor; an interface slower than the CPU; a CPU that
-// takes no time.
+// In ns, as published; a fast network whose numbers have no common factor; an interface slower than
+// the CPU; a CPU that takes no time.
 constexpr LogGpParameters parameters[] = {
     {2'500'000, 1'500'000, 1'000'000, 6'000, 0, 0, 0, 1 << 30},
     {1'400'123, 200'017, 600'011, 181, 7, 31, 13, 700},
@@ -187,7 +188,8 @@ TEST(Exact, TheCatalogue) {
     EXPECT_GT(algorithms, 60);
 }
 
-// Against times by hand: a send of 3 bytes, which the receiver adds to what it has, and an empty answer.
+// Against times by hand: a send of 3 bytes, which the receiver adds to what it has, and an empty
+// answer.
 TEST(Exact, OfEveryOperation) {
     const LogGpParameters p{100, 10, 30, 5, 1, 7, 0, 1 << 30};
     ScheduleBuilder a(0, 2);

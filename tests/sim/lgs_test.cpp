@@ -1,5 +1,5 @@
-// LogGOPSim's machine. The times of EqualsLogGopsim and AnEmptyMessage... are LogGOPSim's own; those behind them follow
-// from its rules.
+// LogGOPSim's machine. The times of EqualsLogGopsim and AnEmptyMessage... are LogGOPSim's own;
+// those behind them follow from its rules.
 #include "sim/lgs.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,8 @@ std::string refusal(const std::string& text) {
     return simulate_lgs(*program, {}).is_ok() ? "" : last_detail();
 }
 
-// `tests/sim/lgs_vectors`: programs, and LogGOPSim's number of events and times for each, in lines such as
+// `tests/sim/lgs_vectors`: programs, and LogGOPSim's number of events and times for each, in lines
+// such as
 //   pingpong_1b [-L 2500 -o 1500 -g 1000 -G 6 -O 0 -S 65535] LogGOPSim events=6 times: 11000 7000
 TEST(Lgs, EqualsLogGopsim) {
     const std::string folder = WEFT_SOURCE_DIR "/tests/sim/lgs_vectors/";
@@ -127,7 +128,8 @@ TEST(Lgs, ManyOperationsThatWaitForDifferentThings) {
     EXPECT_EQ((*outcome).end[0], (*outcome).end[1]);
 }
 
-// An empty message then frees its resources before it began; what waits has been put off all the same.
+// An empty message then frees its resources before it began; what waits has been put off all the
+// same.
 TEST(Lgs, TimesThatGoBack) {
     const LgsParameters p{100, 5, 5, 30, 0, 65535};
     const std::string text = text_of(2, [](int rank) -> std::string {
@@ -162,7 +164,8 @@ TEST(Lgs, WildcardsTakeTheOldest) {
     expect(text, slow_bytes, 7, {14542, 10500, 1500});
 }
 
-// Matches among many that wait are those of a plain search, with wildcards on either side and without.
+// Matches among many that wait are those of a plain search, with wildcards on either side and
+// without.
 TEST(Waiters, TakeTheOldestThatFits) {
     for (const std::uint64_t one_wild_in : {3, 40, 1'000'000}) {
         for (const std::uint64_t adds_of_10 : {5, 6, 9}) {
@@ -199,7 +202,8 @@ TEST(Waiters, TakeTheOldestThatFits) {
     }
 }
 
-// Receives are posted in the opposite order of the messages: a search would look at all of them each time.
+// Receives are posted in the opposite order of the messages: a search would look at all of them
+// each time.
 TEST(Lgs, ManyReceivesThatWait) {
     constexpr int many = 100'000;
     const std::string text = text_of(2, [](int rank) {

@@ -294,8 +294,8 @@ TEST(LogGp, CountsEveryOperation) {
     }
 }
 
-// Written out, the first message of a repeat does not hold back the others of its iteration if it has to
-// wait for earlier messages of its lane.
+// Written out, the first message of a repeat does not hold back the others of its iteration if it
+// has to wait for earlier messages of its lane.
 bool can_be_written_out(const Schedule& schedule) {
     for (OpId id = 0; id < schedule.ops().size(); ++id) {
         for (const Repeat& repeat : schedule.repeats()) {
@@ -326,8 +326,8 @@ TEST(LogGp, RepeatedBlocksTakeAsLongAsWrittenOut) {
     EXPECT_GT(compared, 50);
 }
 
-// How long one item takes to all ranks if nobody who has it ever waits: Karp, Sahay, Santos, Schauser:
-// Optimal Broadcast and Summation in the LogP Model, 1993, doi:10.1145/165231.165250
+// How long one item takes to all ranks if nobody who has it ever waits: Karp, Sahay, Santos,
+// Schauser: Optimal Broadcast and Summation in the LogP Model, 1993, doi:10.1145/165231.165250
 std::int64_t optimal_item_ps(Rank ranks, const LogGpParameters& p) {
     std::priority_queue<std::int64_t, std::vector<std::int64_t>, std::greater<>> arrivals;
     const std::int64_t message = message_ps(p, 0);

@@ -1,6 +1,4 @@
 // The LogGP machine on nodes with several ranks, which share links that token buckets limit.
-#include "sim/nodes.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -129,7 +127,8 @@ TEST(Nodes, ComputationsAndThreadsShareCores) {
     EXPECT_EQ(std::ranges::max(outcome.end_ps), outcome.end_ps[1]);
 }
 
-// Of a barrier, both ways of messages are waited for, but for what is computed meanwhile: on as many cores, or on one.
+// Of a barrier, both ways of messages are waited for, but for what is computed meanwhile: on as
+// many cores, or on one.
 TEST(Nodes, WhoWaitsOnSharedCores) {
     for (const std::int64_t compute_ps : {0, 1'000'000, 3'000'000, 100'000'000}) {
         const LogGpOutcome own = barrier_beside_computing(4, compute_ps);
@@ -190,8 +189,8 @@ TEST(Nodes, RanksShareABurst) {
     EXPECT_EQ(done.end_ps[3], 2 * o + L + (2 * further - 1500) * link_G);
 }
 
-// Rank 1 answers a message of a burst; that it takes to the answer's end lets the first bucket fill by so
-// much.
+// Rank 1 answers a message of a burst; that it takes to the answer's end lets the first bucket fill
+// by so much.
 TEST(Nodes, TheBucketRefills) {
     constexpr std::int64_t further = 1000;
     // The same direction twice, with a pause of a small message and its way back between them.
@@ -245,7 +244,8 @@ TEST(Nodes, ACoreSwitchesToAnotherRank) {
     EXPECT_EQ(simulate({{0, 1, 1}, {1, 0, 1}}, on).end_ps[0], 2 * (2 * o + L));
 }
 
-// Rank 0's second message comes after its first was received, rank 2's while the first waits for the core.
+// Rank 0's second message comes after its first was received, rank 2's while the first waits for
+// the core.
 TEST(Nodes, ARankDoesAllThatItHasInOneTurn) {
     NodesParameters on = nodes(4, 1);
     on.cores = 2;

@@ -95,8 +95,8 @@ TEST(Profile, AStoringCpuWaitsForASharedLink) {
     }
 }
 
-// From which size on moving takes less of the sender's CPU than storing: 1.6 kB if 5 us of the set-up are the CPU's, 11.7
-// kB if all of it is.
+// From which size on moving takes less of the sender's CPU than storing: 1.6 kB if 5 us of the
+// set-up are the CPU's, 11.7 kB if all of it is.
 TEST(Profile, MovingPaysFromASizeOn) {
     const auto moving_pays = [](std::int64_t bytes, const LogGpParameters& moving) {
         return message(dma(), bytes, &moving).cpu_ps[0] < message(pio(), bytes).cpu_ps[0];

@@ -1,6 +1,4 @@
 // Who advances a collective while ranks compute beside it.
-#include "sim/progress.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -59,7 +57,8 @@ Progress host(std::int64_t compute_ns, std::int64_t poll_ns, std::int64_t look_n
     return {Progress::By::host, compute_ns * ns, poll_ns * ns, look_ns * ns};
 }
 
-// A barrier takes 22000 ns alone: four rounds of 1500 for the send, 2500 for the way, 1500 for the receive.
+// A barrier takes 22000 ns alone: four rounds of 1500 for the send, 2500 for the way, 1500 for the
+// receive.
 TEST(Progress, WhoNeverLooksBeginsTheSecondRoundWhenAllIsComputed) {
     EXPECT_EQ(barrier(host(100'000, 0)).end_ns, 1500 + 100'000 + 1500 + 3 * 5500);
     EXPECT_EQ(barrier(host(1000, 0)).end_ns, 22'000)
@@ -74,7 +73,8 @@ TEST(Progress, WhoLooksOftenPaysTheCpusPart) {
     }
 }
 
-// Messages take 2500 to come, after the send; looks are at 1000 + 50, 2000 + 100 and 3000 + 150 behind it.
+// Messages take 2500 to come, after the send; looks are at 1000 + 50, 2000 + 100 and 3000 + 150
+// behind it.
 TEST(Progress, LooksCost) {
     const Simulated done = barrier(host(12'000, 1000, 50));
     EXPECT_EQ(done.cpu_ns, 8 * 1500 + 12 * 50);
@@ -121,8 +121,8 @@ TEST(Progress, ACardLeavesReductionsToTheHost) {
     EXPECT_EQ(allreduce().end_ns, 100'000 + 500 + 3 * (exchange_ns + 500));
 }
 
-// Between ranks of a node by the host, unless the card reaches them. Of every algorithm, the host does what
-// compile_tasks() leaves, and hands over the lists.
+// Between ranks of a node by the host, unless the card reaches them. Of every algorithm, the host
+// does what compile_tasks() leaves, and hands over the lists.
 TEST(Progress, ACardCarriesOutTaskLists) {
     constexpr LogGpParameters p{.overhead_ps = 1'000'000,
                                 .byte_overhead_ps = 10'000,
@@ -225,7 +225,8 @@ TEST(Progress, ACardClearsLargeMessagesUnasked) {
     EXPECT_EQ(message(0), 100 + 2500 + 100 + 2500 + 1000 * 6 + 100) << "a CTS, and the data";
     EXPECT_EQ(message(100'000), 100'000 + 100 + 1000 + (1000 + 1000 * 6) + 2500 + 6 + 100)
         << "the last message follows the others through the interface";
-    // A ring's receives are all posted at the start: their CTS go before the first data, and then there are none.
+    // A ring's receives are all posted at the start: their CTS go before the first data, and then
+    // there are none.
     Progress progress;
     progress.by = Progress::By::offload;
     progress.trigger_ps = 100 * ns;
@@ -302,10 +303,12 @@ TEST(Progress, NoiseDelaysComputingToo) {
         EXPECT_EQ(noisy.cpu_ns, 12'000);
         EXPECT_EQ(noisy.waiting_ns, 0);
     }
-    // Once all is computed only the collective is left: from 2000 the first send; computed from 3500 on.
+    // Once all is computed only the collective is left: from 2000 the first send; computed from
+    // 3500 on.
     const Simulated never = barrier(host(16'000, 0), noise());
-    // 6500 until 10000, 8000 until 20000, 1500 until 23500. Then a receive and a send until 26500, and again
-    // from 29000 to 34000, noise included, and from 36500 to 39500; the last receive begins at 42000.
+    // 6500 until 10000, 8000 until 20000, 1500 until 23500. Then a receive and a send until 26500,
+    // and again from 29000 to 34000, noise included, and from 36500 to 39500; the last receive
+    // begins at 42000.
     EXPECT_EQ(never.end_ns, 43'500);
 }
 
@@ -324,8 +327,9 @@ TEST(Progress, NoiseIsNotTheCards) {
 TEST(Progress, NoiseDelaysAThread) {
     Progress progress;
     progress.by = Progress::By::thread;
-    // From 2000: sends until 3500, receives from 6000 to 7500, sends until 9000, has received at 14000 (11500 is within
-    // noise, 12000 to 13500), sends until 15000, received at 19000, sends until 22500, received at 26500.
+    // From 2000: sends until 3500, receives from 6000 to 7500, sends until 9000, has received at
+    // 14000 (11500 is within noise, 12000 to 13500), sends until 15000, received at 19000, sends
+    // until 22500, received at 26500.
     EXPECT_EQ(barrier(progress, noise()).end_ns, 26'500);
     progress.shares_core = true;
     EXPECT_EQ(barrier(progress, noise()).end_ns, 26'500);

@@ -56,7 +56,8 @@ TEST(SharedLinks, AFlowThatStartsLaterTakesItsShareFromThen) {
     EXPECT_EQ(run(links), (Ends{{1, 4000}, {2, 3000}}));
 }
 
-// A long flow over two links, each shared with a short one: what one link lacks the other's flow gets.
+// A long flow over two links, each shared with a short one: what one link lacks the other's flow
+// gets.
 TEST(SharedLinks, WhatOneFlowCannotUseAnotherGets) {
     SharedLinks links({10, 40});
     links.start(0, {0, 1}, 100, 1);  // half of the slow link: 1/80
@@ -74,8 +75,8 @@ struct OnTorus {
                                           dimension);
     }
 
-    // How long a round takes in which every rank sends a message to `peer(rank)`, in units of a message
-    // alone on a link; and the same by the largest load of a link.
+    // How long a round takes in which every rank sends a message to `peer(rank)`, in units of a
+    // message alone on a link; and the same by the largest load of a link.
     std::pair<double, Rank> round(const std::function<Rank(Rank)>& peer) const {
         constexpr std::int64_t byte_ps = 3;
         constexpr std::int64_t bytes = 5'000'000;
@@ -127,8 +128,8 @@ TEST(SharedLinks, RoundsOnATorusTakeAsLongAsTheLargestLoad) {
     EXPECT_EQ(ring.rounds([](Rank r, Rank k) { return (r + k) % 8; }), 28);
 }
 
-// Of distances along the path of 8x8, and of a numbering by rows; by both ways of counting. Messages with the links of
-// the path never meet in a binomial tree, against them they do.
+// Of distances along the path of 8x8, and of a numbering by rows; by both ways of counting.
+// Messages with the links of the path never meet in a binomial tree, against them they do.
 TEST(SharedLinks, RoundsAlongAPath) {
     const OnTorus on({8, 8});
     const Rank ranks = on.torus.ranks();
@@ -176,7 +177,8 @@ TEST(SharedLinks, RoundsAlongAPath) {
         << "a broadcast whose distances double";
 }
 
-// No link is ever more than full, and no flow could have more: of random flows that start at one time.
+// No link is ever more than full, and no flow could have more: of random flows that start at one
+// time.
 TEST(SharedLinks, TheLastToEndHasItsShareOfTheFullestLink) {
     Prng prng(3);
     for (int i = 0; i < 200; ++i) {

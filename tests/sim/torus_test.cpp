@@ -161,7 +161,8 @@ TEST(TorusRounds, SumOfTheLargestLinkLoads) {
     EXPECT_EQ(by_rounds({"alltoall", "shift", 1001}, torus({8, 8})), rounds(63, 329));
 }
 
-// Where every rank waits for the last message of a round, flows that share links fairly take as long.
+// Where every rank waits for the last message of a round, flows that share links fairly take as
+// long.
 TEST(TorusRounds, TakeAsLongAsFlows) {
     for (const std::int64_t link_byte_ps : {2000, 6000, 9000}) {
         for (const std::vector<Rank>& sizes :

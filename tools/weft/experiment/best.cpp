@@ -1,7 +1,7 @@
 // Which algorithm broadcasts, or combines, in the least time, and how far that is from the optimum.
 #include <algorithm>
 
-#include "model/lower_bound.h"
+#include "sim/lower_bound.h"
 #include "weft/experiment/experiments.h"
 #include "weft/experiment/simulated_call.h"
 
@@ -76,7 +76,7 @@ ExperimentResult run_best(const ExperimentSize& size) {
                 agreed.collective = algorithm::find_family(collective)->collective;
                 agreed.ranks = static_cast<Rank>(ranks);
                 agreed.bytes = bytes;
-                const auto bound_ps = model::lower_bound(agreed, LogGpParameters{});
+                const auto bound_ps = lower_bound(agreed, LogGpParameters{});
                 WEFT_ASSERT(bound_ps && fastest.time_ps >= *bound_ps);
                 table.rows.push_back(
                     {collective, ranks, bytes, fastest.name, Cell::microseconds(fastest.time_ps),

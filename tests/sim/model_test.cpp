@@ -1,4 +1,4 @@
-// LogGP's formulas, against the equations by hand and the simulator's machine.
+// LogGP's formulas and bounds, against the equations by hand and the LogGP machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "sim/case_paper.h"
 #include "model/closed_form.h"
-#include "model/lower_bound.h"
 #include "model/measured.h"
 #include "shape/power.h"
+#include "sim/case_paper.h"
 #include "sim/loggp.h"
+#include "sim/lower_bound.h"
 
 namespace weft::model {
 namespace {
@@ -20,6 +20,7 @@ namespace {
 using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Family;
+using simulate::lower_bound;
 
 // In ns, as published; a fast network that combines; a slow interface.
 constexpr LogGpParameters plain{2'500'000, 1'500'000, 1'000'000, 6'000, 0, 0, 0, 1 << 30};
@@ -71,31 +72,6 @@ std::int64_t simulated(const std::vector<Schedule>& schedules, const LogGpParame
 std::int64_t simulated(const Family& family, const Algorithm& algorithm, const Agreed& agreed,
                        const LogGpParameters& p) {
     return simulated(schedules_of(family, algorithm, agreed), p);
-}
-
-// Of the shortest message.
-std::int64_t shortest(const std::vector<Schedule>& schedules) {
-    std::int64_t bytes = time_max_ps;
-    for (const Schedule& schedule : schedules) {
-        for (OpId id = 0; id < schedule.ops().size(); ++id) {
-            const Repeat* const repeat = schedule.repeat_of(id);
-            if (schedule.ops()[id].kind == OpKind::send)
-                bytes = std::min(bytes, schedule.at(id, repeat ? repeat->iterations - 1 : 0).bytes);
-        }
-    }
-    return bytes;
-}
-
-// Whether every message is one block, to its rank.
-bool is_direct(const std::vector<Schedule>& schedules, std::int64_t bytes) {
-    for (const Schedule& schedule : schedules) {
-        const auto sends = std::ranges::count(schedule.ops(), OpKind::send, &Op::kind);
-        const auto blocks = std::ranges::count_if(schedule.ops(), [&](const Op& op) {
-            return op.kind == OpKind::send && op.bytes == bytes;
-        });
-        if (sends != schedule.ranks() - 1 || blocks != sends) return false;
-    }
-    return true;
 }
 
 void expect_exact(const char* collective, const char* name, Rank ranks, std::int64_t bytes,
@@ -295,17 +271,14 @@ TEST(Measured, RefusesWithASentence) {
 // Of one byte: the best tree for 8 ranks takes less than a binomial one.
 TEST(LowerBound, OfAnItemIsTheBestTree) {
     constexpr std::int64_t ns = 1000;
-    EXPECT_EQ(least_time_to_all(plain, 1), 0);
-    EXPECT_EQ(least_time_to_all(plain, 2), 5500 * ns);
-    EXPECT_EQ(least_time_to_all(plain, 8), 12500 * ns);
-    EXPECT_EQ(least_time_to_all(plain, 16), 15500 * ns);
-    EXPECT_EQ(least_time_to_all(plain, 1024), 34000 * ns);
-    EXPECT_EQ(least_time_to_all(plain, 1 << 20), 64500 * ns);
+    const Family& family = *algorithm::find_family("bcast");
+    for (const auto& [ranks, time_ns] :
+         {std::pair{1, 0}, {2, 5500}, {8, 12500}, {16, 15500}, {1024, 34000}, {1 << 20, 64500}})
+        EXPECT_EQ(*lower_bound(call(family, ranks, 1), plain), time_ns * ns) << ranks;
 }
 
 // By no algorithm. And no flat algorithm's closed form is far from what is simulated.
 TEST(LowerBound, IsNeverBeaten) {
-    int uncut = 0, direct = 0;
     for (const char* const name : collectives) {
         const Family& family = *algorithm::find_family(name);
         for (const Algorithm* const known : family.algorithms) {
@@ -314,21 +287,12 @@ TEST(LowerBound, IsNeverBeaten) {
                     const Agreed agreed = call(family, ranks, bytes);
                     if (!known->unmet_need(agreed).empty()) continue;
                     const std::vector<Schedule> schedules = schedules_of(family, *known, agreed);
-                    const bool is_uncut = shortest(schedules) >= agreed.bytes;
-                    uncut += is_uncut ? 1 : 0;
                     for (const LogGpParameters& p : {plain, fast, slow_interface, slow_cpu}) {
-                        const auto bound =
-                            is_uncut ? lower_bound_uncut(agreed, p) : lower_bound(agreed, p);
+                        const auto bound = lower_bound(agreed, p);
                         ASSERT_TRUE(bound.has_value());
                         const std::int64_t end = simulated(schedules, p);
                         EXPECT_LE(*bound, end) << name << " " << known->name << ", " << ranks
                                                << " ranks, " << bytes << " bytes";
-                        if (agreed.collective == Collective::alltoall &&
-                            is_direct(schedules, agreed.bytes)) {
-                            EXPECT_LE(lower_bound_direct_alltoall(p, ranks, agreed.bytes), end)
-                                << known->name << ", " << ranks << " ranks, " << bytes << " bytes";
-                            ++direct;
-                        }
                         const auto time = closed_form(*known, agreed, p);
                         if (!time || end == 0 || known->follows_topology) continue;
                         const double ratio =
@@ -341,30 +305,6 @@ TEST(LowerBound, IsNeverBeaten) {
             }
         }
     }
-    EXPECT_GT(uncut, 1000);
-    EXPECT_GT(direct, 100);
-}
-
-// Of a KiB: 16 ranks with the parameters of LogGOPSim's set C, for which a binomial tree is the best, and many ranks.
-TEST(LowerBound, OfAnItemOfManyBytes) {
-    constexpr LogGpParameters c{1'400'000, 200'000, 600'000, 3'000, 0, 0, 0, 1 << 30};
-    const Family& family = *algorithm::find_family("bcast");
-    const Agreed agreed = call(family, 16, 1024);
-    EXPECT_EQ(*lower_bound_uncut(agreed, c),
-              simulated(family, *family.find("binomial"), agreed, c));
-    EXPECT_EQ(least_time_to_all(plain, 1 << 20, 1024), 190'398'000);
-    EXPECT_EQ(least_time_to_all(plain, 8, 0), 12'500'000);
-}
-
-// 8 ranks, each with 7 messages. Over a slow interface: 2o + L, and 7g; over a slow CPU its 14 ends of messages.
-TEST(LowerBound, OfADirectAlltoall) {
-    EXPECT_EQ(lower_bound_direct_alltoall(slow_interface, 8, 1), 7'000'000 + 6 * 7'000'000);
-    EXPECT_EQ(lower_bound_direct_alltoall(slow_interface, 8, 1001),
-              7'000'000 + 2'000'000 + 6 * 9'000'000);
-    EXPECT_EQ(lower_bound_direct_alltoall(plain, 8, 1), 14 * 1'500'000);
-    EXPECT_EQ(lower_bound_direct_alltoall(plain, 2, 1), 5'500'000);
-    EXPECT_EQ(lower_bound_direct_alltoall(slow_cpu, 8, 1001), 14 * 4'300'000);
-    EXPECT_EQ(lower_bound_direct_alltoall(plain, 1, 1), 0);
 }
 
 // All bytes of an allgather pass a rank's CPU, whoever they come from, and as many leave some rank.
@@ -375,65 +315,8 @@ TEST(LowerBound, OfTheCpu) {
     EXPECT_EQ(*lower_bound(call(family, 3, 500), p), 2 * (300'000 + 999 * 200'000));
 }
 
-TEST(BestBcastInRounds, BalancesBlocksAndRounds) {
-    // One rank to another: in one block.
-    EXPECT_EQ(best_bcast_in_rounds(plain, 2, 1001), 5'500'000 + 6'000'000);
-    // 3 rounds of one block, or 10 of eighths.
-    LogGpParameters p = plain;
-    p.latency_ps = 0;
-    p.overhead_ps = 3000;  // 2o: a byte
-    EXPECT_EQ(best_bcast_in_rounds(p, 8, 32), 10 * 4 * 6000);
-    EXPECT_EQ(best_bcast_in_rounds(plain, 8, 1), 3 * 5'500'000);
-    EXPECT_EQ(best_bcast_in_rounds(plain, 1, 100), 0);
-    // (sqrt((q-1)A) + sqrt(nG))^2; and no number of segments takes less, but for rounding.
-    const Family& family = *algorithm::find_family("bcast");
-    const Algorithm& circulant = *family.find("circulant");
-    for (const LogGpParameters& of : {plain, fast, slow_cpu}) {
-        for (const Rank ranks : {4, 13, 64, 1024}) {
-            for (const std::int64_t bytes : {1'000, 100'000, 10'000'000}) {
-                const double start =
-                    std::sqrt((ceil_log2(ranks) - 1.0) *
-                              static_cast<double>(2 * of.overhead_ps + of.latency_ps));
-                const double all = std::sqrt(
-                    static_cast<double>(bytes * (of.byte_gap_ps + 2 * of.byte_overhead_ps)));
-                const auto best = static_cast<double>(best_bcast_in_rounds(of, ranks, bytes));
-                // (A block of these or more: there are no parts of blocks.)
-                if (start < all) {
-                    EXPECT_NEAR(best / ((start + all) * (start + all)), 1, 0.05)
-                        << ranks << " ranks, " << bytes << " bytes";
-                }
-                Agreed agreed = call(family, ranks, bytes);
-                for (std::int64_t segment = 256; segment <= bytes; segment *= 2) {
-                    agreed.tuning.segment_bytes = segment;
-                    const std::int64_t round_ps =
-                        2 * of.overhead_ps + of.latency_ps +
-                        (segment - 1) * (of.byte_gap_ps + 2 * of.byte_overhead_ps);
-                    EXPECT_GE(1.01 * static_cast<double>(circulant.rounds(agreed) * round_ps), best)
-                        << ranks << " ranks, " << bytes << " bytes, segments of " << segment;
-                }
-            }
-        }
-    }
-}
-
-// Units of m times what a byte takes on a link: (k-1)N/2 of the longest dimension.
-TEST(LowerBound, OfAlltoallOnATorus) {
-    const Family& family = *algorithm::find_family("alltoall");
-    LogGpParameters p{0, 0, 0, 1, 0, 0, 0, 1 << 30};
-    for (const auto& [sizes, units] :
-         {std::pair{std::vector<Rank>{1, 8}, 28}, {{4, 4}, 24}, {{8, 8}, 224}, {{4, 4, 4}, 96}}) {
-        const Torus torus(sizes);
-        const auto bound =
-            lower_bound_uncut(call(family, torus.ranks(), 1001), p, {torus, 6000, 0});
-        ASSERT_TRUE(bound.has_value());
-        EXPECT_EQ(*bound, units * 1000 * 6000) << torus.ranks();
-    }
-    EXPECT_FALSE(lower_bound_uncut(call(*algorithm::find_family("gatherv"), 8, 8), p,
-                                   {Torus({2, 4}), 6000, 0}));
-}
-
 TEST(LowerBound, IsNeverBeatenOnATorus) {
-    int uncut = 0;
+    int algorithms = 0;
     for (const std::vector<Rank>& sizes :
          {std::vector<Rank>{1, 6}, {2, 3}, {4, 4}, {3, 4}, {2, 3, 2}}) {
         for (const std::int64_t link_byte_ps : {100, 6000, 20'000}) {
@@ -447,11 +330,9 @@ TEST(LowerBound, IsNeverBeatenOnATorus) {
                         if (!known->unmet_need(agreed).empty()) continue;
                         const std::vector<Schedule> schedules =
                             schedules_of(family, *known, agreed);
-                        if (shortest(schedules) < agreed.bytes) continue;
-                        ++uncut;
+                        ++algorithms;
                         for (const LogGpParameters& p : {plain, fast, slow_cpu, gaps}) {
-                            const auto bound = lower_bound_uncut(
-                                agreed, p, {on.torus, on.link_byte_ps, on.hop_ps});
+                            const auto bound = lower_bound(agreed, {p, {}, {}, &on});
                             ASSERT_TRUE(bound.has_value());
                             EXPECT_LE(*bound, simulated(schedules, p, &on))
                                 << name << " " << known->name << ", " << agreed.ranks << " ranks, "
@@ -462,7 +343,7 @@ TEST(LowerBound, IsNeverBeatenOnATorus) {
             }
         }
     }
-    EXPECT_GT(uncut, 500);
+    EXPECT_GT(algorithms, 500);
 }
 
 }  // namespace
