@@ -184,14 +184,14 @@ class LogGpMachine::Inside {
         return cpus_.has_card(m_.nodes && m_.is_inside(r, m_.ranks.source(from).peer));
     }
 
-    // Passes over those of a lane's messages from number `index` on that nobody asks for.
+    // Skips the lane's messages from number `index` on that come without a question.
     void pass_unasked(std::uint32_t r, std::uint32_t lane, std::uint32_t& index) {
         if (m_.progress.by != Progress::By::offload) [[likely]]
             return;
         SimulatedRank& rank = m_.ranks[r];
         const LaneMessages& messages = rank.structure->recvs();
         const ArrivalLane& arrivals = m_.ranks.from(rank, lane);
-        // (Of a message that nobody receives there is no end.)
+        // (Past the lane's last receive, message() repeats itself.)
         while (index < rank.structure->instances() &&
                is_unasked(r, arrivals, rank.structure->bytes(messages.message(lane, index))))
             ++index;

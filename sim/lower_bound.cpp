@@ -18,7 +18,7 @@ using model::after_first;
 using model::plus;
 using model::times;
 
-// At least so many bytes go into some node, or out of one.
+// The least number of bytes that enter some node, or leave one.
 std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed, Rank ranks_per_node) {
     const Rank nodes = agreed.ranks / ranks_per_node;
     if (agreed.collective == Collective::allreduce)
@@ -29,7 +29,7 @@ std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed, Rank r
     return family.has_block_of_every_rank() ? others : agreed.bytes;
 }
 
-// At least so many bytes are combined by some rank.
+// The least number of bytes that some rank combines.
 std::int64_t combined_by_busiest(const Family& family, const Agreed& agreed) {
     if (!family.reduces) return 0;
     if (family.send.root == Blocks::all)  // one for each rank
@@ -42,10 +42,10 @@ std::int64_t combined_by_busiest(const Family& family, const Agreed& agreed) {
 struct LeastWork {
     bool spreads = false;             // all ranks depend on one
     bool collects = false;            // one rank depends on all
-    std::int64_t rank_bytes = 0;      // so many enter some rank, or leave one
-    bool sends_and_receives = false;  // some rank: so many each
-    std::int64_t node_bytes = 0;      // so many enter some node, or leave one
-    bool leaves = false;              // so many leave one
+    std::int64_t rank_bytes = 0;      // enter some rank, or leave one
+    bool sends_and_receives = false;  // some rank does both with rank_bytes
+    std::int64_t node_bytes = 0;      // enter some node, or leave one
+    bool leaves = false;              // they leave one
     std::int64_t combined_bytes = 0;  // by some rank
 };
 // Nothing: there are no bounds. All is 0 if there is nothing to do.
@@ -237,8 +237,7 @@ class Bound {
     }
 
     // All blocks of an alltoall over the links of a dimension, on average N(k-1)/2 for each pair of
-    // ranks of two nodes, whoever passes them on; a message's first byte takes nothing on up to k-1
-    // of them.
+    // ranks of two nodes, on any way; a message's first byte takes nothing on up to k-1 of them.
     template <class BytesPs>
     std::int64_t crossing_ps(Rank size, std::int64_t message_ps, std::int64_t free_bytes,
                              BytesPs bytes_ps) const {

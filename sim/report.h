@@ -35,7 +35,7 @@ struct Report {
 };
 
 // The share of the most disturbed rank's disturbance that has not made the end later. Nothing if
-// nobody was disturbed, or it is unknown how long it takes undisturbed.
+// no rank was disturbed, or it is unknown how long it takes undisturbed.
 std::optional<double> absorbed(const Report& report);
 
 // The lower bound as a share of the end. Nothing if there is none, or both are 0.

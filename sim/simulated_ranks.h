@@ -75,7 +75,7 @@ class SimulatedRanks {
 
     // The next rank's schedule.
     void add(const Schedule& schedule);
-    // Finds, for every lane, its number at the receiver. Refuses one that nobody receives from, and
+    // Finds, for every lane, its number at the receiver. Refuses one without a receiver, and
     // a rank with too many operations.
     Status connect();
     // Refuses what has not ended.

@@ -63,7 +63,7 @@ WEFT_NBC_SHARED int weft_nbc_comm_key;
 WEFT_NBC_SHARED int weft_nbc_end_key;
 WEFT_NBC_SHARED int weft_nbc_ends_weft;
 WEFT_NBC_SHARED MPI_Comm weft_nbc_self;
-WEFT_NBC_SHARED MPI_Request weft_nbc_never; /* a receive that nobody sends to */
+WEFT_NBC_SHARED MPI_Request weft_nbc_never; /* a receive without a send */
 
 /* An attribute of an MPI communicator. */
 typedef struct weft_nbc_comm {
