@@ -1,6 +1,6 @@
 // An algorithm: a function that builds one rank's schedule, and claims about it as data.
 //
-// One file per algorithm in algorithm/<collective>/, and one line in that folder's collective.cpp.
+// Each has a line in algorithms.def.
 #pragma once
 
 #include <cstdint>
@@ -42,13 +42,18 @@ struct Algorithm {
     // The makespan if a message takes one unit, with Tuning::ports. Null, or no_claim of a call: it
     // depends on the topology.
     std::int64_t (*rounds)(const Agreed&);
-    // The most that any rank sends. Null: a rank sends each of its blocks once, to its destination.
+    // The most that any rank sends. Null, or for bytes a call whose sizes not all ranks know: a rank sends each of its
+    // blocks once, to its destination.
     std::int64_t (*sent_messages_max)(const Agreed&);
     std::int64_t (*sent_bytes_max)(const Agreed&);
     // The sum over all ranks of the bytes sent to other nodes. Null: no claim.
     std::int64_t (*bytes_between_nodes)(const Agreed&) = nullptr;
     Status (*build)(const Problem&, ScheduleBuilder&);
 
+    // sent_bytes_max, or no_claim.
+    std::int64_t claimed_bytes(const Agreed& agreed) const {
+        return sent_bytes_max && agreed.bytes >= 0 ? sent_bytes_max(agreed) : no_claim;
+    }
     bool follows_inner() const { return tunes == Tunes::inner || tunes == Tunes::leaders; }
 
     // The need that a call does not meet ("an operation that commutes; this call's does not"); empty: none.

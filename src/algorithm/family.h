@@ -47,7 +47,7 @@ struct OwnBlocks {
     const Neighborhood* neighbors = nullptr;  // if the collective is among neighbors
 };
 
-// A collective, as algorithm/<collective>/collective.cpp describes it.
+// A collective, as algorithm/catalogue.cpp describes it.
 struct Family {
     Collective collective;
     const char* name;

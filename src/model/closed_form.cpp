@@ -44,7 +44,7 @@ std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agre
     CriticalPath path;
     path.rounds = algorithm.rounds(agreed);
     path.messages = algorithm.sent_messages_max(agreed);
-    path.bytes = algorithm.sent_bytes_max(agreed);
+    path.bytes = algorithm.claimed_bytes(agreed);
     if (std::min({path.rounds, path.messages, path.bytes}) < 0) return std::nullopt;
     if (path.messages > 0) path.longest = (path.bytes + path.messages - 1) / path.messages;
     // Others send as much in the rounds in which the one that sends most does not.

@@ -83,9 +83,20 @@ def opening_comment(path):
     return " ".join(lines)
 
 
-def description(path):
-    """What an algorithm does, in at most three sentences."""
-    text = opening_comment(path)
+def comment_above(path, line):
+    """The first paragraph of the comment directly above a line of a file, as one line."""
+    lines = read(path).splitlines()
+    at = next(i for i, text in enumerate(lines) if text.startswith(line))
+    first = at
+    while lines[first - 1].lstrip().startswith("//"):
+        first -= 1
+    paragraphs = "\n".join(text.strip()[2:].strip() for text in lines[first:at]).split("\n\n")
+    return paragraphs[0].replace("\n", " ")
+
+
+def description(path, constant):
+    """What an algorithm does, in at most three sentences: the comment above its constant, or the file's."""
+    text = (comment_above(path, "extern const Algorithm %s " % constant) or opening_comment(path))
     sentences = len(re.findall(r"[.!?](?= [A-Z`]|$)", text))
     if sentences > SENTENCES_MAX:
         stop("%s begins with %d sentences; expected at most %d" %
@@ -157,8 +168,9 @@ def field(text, name):
 
 
 class Algorithm:
-    def __init__(self, collective, name, source, file):
+    def __init__(self, collective, constant, name, source, file):
         self.collective = collective
+        self.constant = constant
         self.name = name
         self.source = source
         self.file = file
@@ -219,7 +231,7 @@ class Algorithm:
                                          self.name + (":" + values if values else ""))
 
     def text(self):
-        lines = ["### %s %s" % (self.collective, self.name), "", paragraph(description(self.file)), "",
+        lines = ["### %s %s" % (self.collective, self.name), "", paragraph(description(self.file, self.constant)), "",
                  "- Source: " + linked(self.source)]
         if self.needs:
             lines.append("- Needs " + self.needs)
@@ -249,8 +261,8 @@ def table(heading, rows, align="---:"):
 
 def algorithms_of(collective, known):
     """The algorithms of a collective, with their files, in the order of the program's list."""
-    path = os.path.join(SOURCES, collective, "collective.cpp")
-    constants = re.findall(r"^\s*line\((\w+)\)", read(path), re.MULTILINE)
+    path = os.path.join(SOURCES, "algorithms.def")
+    constants = re.findall(r"^ALGORITHM\(%s, (\w+)\)" % collective, read(path), re.MULTILINE)
     if len(constants) != len(known):
         stop("%s lists %d algorithms, the program %d: build it" % (
             os.path.relpath(path, ROOT), len(constants), len(known)))
@@ -258,13 +270,14 @@ def algorithms_of(collective, known):
     missing = [constant for constant in constants if constant not in files]
     if missing:
         stop("no file below src/algorithm defines " + ", ".join(missing))
-    return [Algorithm(collective, name, source, files[constant])
+    return [Algorithm(collective, constant, name, source, files[constant])
             for constant, (name, source) in zip(constants, known)]
 
 
 def definition(collective):
-    """What a collective does: the comment of its file without the leading name."""
-    text = opening_comment(os.path.join(SOURCES, collective, "collective.cpp")).split(": ", 1)[-1]
+    """What a collective does: the comment above its description, without the leading name."""
+    text = comment_above(os.path.join(SOURCES, "catalogue.cpp"),
+                         "    {.collective = Collective::%s," % collective).split(": ", 1)[-1]
     return paragraph(text[0].upper() + text[1:])
 
 

@@ -261,7 +261,9 @@ void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, 
     end_with_claim(algorithm.sent_messages_max, " (claimed: one per block)");
     std::printf("bytes sent       %lld; at most %lld by one rank", n(m.sent_bytes),
                 n(m.sent_bytes_max));
-    end_with_claim(algorithm.sent_bytes_max, " (claimed: each block once)");
+    const auto claimed_bytes =
+        agreed.bytes >= 0 ? algorithm.sent_bytes_max : nullptr;  // not all ranks know the sizes
+    end_with_claim(claimed_bytes, " (claimed: each block once)");
     if (agreed.topology->nodes() == 1) return;
     std::printf("between nodes    %lld bytes", n(bytes_between_nodes(schedules, *agreed.topology)));
     end_with_claim(algorithm.bytes_between_nodes, "");

@@ -1,16 +1,13 @@
-#include "algorithm/allgather/leaders.h"
-
+// Allgathers in which leaders of nodes exchange the blocks of their nodes.
 #include <algorithm>
 #include <utility>
 
+#include "algorithm/algorithms.h"
+#include "algorithm/allgather/leaders.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-
-extern const Algorithm allgather_bruck;
-extern const Algorithm allgather_ring;
-
 namespace {
 
 // A leader's part in an allgather among leaders, of blocks that lie in `room`.
@@ -177,5 +174,85 @@ LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology
     }
     return cost;
 }
+
+namespace {
+
+LeadersCost hierarchical_cost(const Agreed& a) {
+    const Hierarchy at(a);
+    return cost_by_leaders(a, at, at.nodes);
+}
+
+}  // namespace
+
+// Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them,
+// by Bruck's algorithm or another flat one (`inner`), and each leader broadcasts all blocks in its
+// node. Any number of ranks and nodes; between nodes each block moves once to every node. With the
+// ring, which is for large blocks, arriving blocks are broadcast at once if each node's ranks are
+// consecutive.
+extern const Algorithm allgather_hierarchical = {
+    .name = "hierarchical",
+    .source =
+        "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
+        "CORE-Direct, IEEE CLUSTER 2012, section IV.B (no DOI that could be "
+        "checked)",
+    .tunes = Tunes::inner,
+    .follows_topology = true,
+    .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },
+    .rounds = [](const Agreed& a) { return hierarchical_cost(a).rounds; },
+    .sent_messages_max = [](const Agreed& a) { return hierarchical_cost(a).messages_max; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * hierarchical_cost(a).blocks_max; },
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
+    .build =
+        [](const Problem& in, ScheduleBuilder& schedule) {
+            return allgather_by_leaders(in, Hierarchy(in.agreed), schedule);
+        },
+};
+
+namespace {
+
+constexpr Rank ranks_per_leader = 4;
+
+Hierarchy groups_of(const Agreed& a) {
+    const Topology nodes = Hierarchy(a).nodes;
+    std::vector<Rank> leaders;
+    for (Rank node = 0; node < nodes.nodes(); ++node) {
+        const Rank ranks = nodes.size(node);
+        leaders.push_back(a.tuning.leaders > 0
+                              ? std::min(static_cast<Rank>(a.tuning.leaders), ranks)
+                              : (ranks + ranks_per_leader - 1) / ranks_per_leader);
+    }
+    return Hierarchy(nodes.divided(leaders));
+}
+
+LeadersCost multi_leader_cost(const Agreed& a) {
+    return cost_by_leaders(a, groups_of(a), Hierarchy(a).nodes);
+}
+
+}  // namespace
+
+// Allgather in three steps, with several leaders per node: each gathers the blocks of its part of
+// the node's ranks, all leaders exchange them, by Bruck's algorithm or another flat one (`inner`),
+// and each broadcasts all blocks to its ranks. There is a leader for every four ranks, or as many
+// per node as `leaders` says. Any number of ranks and nodes.
+extern const Algorithm allgather_multi_leader = {
+    .name = "multi_leader",
+    .source =
+        "Kandalla, Subramoni, Santhanaraman, Koop, Panda: Designing Multi-Leader-Based Allgather "
+        "Algorithms for Multi-Core Clusters, IPDPS 2009, workshop CAC (no DOI that could be "
+        "checked)",
+    .tunes = Tunes::leaders,
+    .follows_topology = true,
+    .leaders = [](const Agreed& a) { return groups_of(a).nodes.nodes(); },
+    .rounds = [](const Agreed& a) { return multi_leader_cost(a).rounds; },
+    .sent_messages_max = [](const Agreed& a) { return multi_leader_cost(a).messages_max; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * multi_leader_cost(a).blocks_max; },
+    .bytes_between_nodes =
+        [](const Agreed& a) { return a.bytes * multi_leader_cost(a).blocks_between_nodes; },
+    .build =
+        [](const Problem& in, ScheduleBuilder& schedule) {
+            return allgather_by_leaders(in, groups_of(in.agreed), schedule);
+        },
+};
 
 }  // namespace weft::algorithm

@@ -1,9 +1,13 @@
-#include "algorithm/allreduce/butterfly.h"
-
+// Allreduces along a butterfly (shape/butterfly.h), for any number of ranks: ranks beyond a power of two first fold into
+// their neighbors (shape/fold.h), which return the result. The algorithms differ in the butterfly, and in what partners
+// exchange: all they have, or halves.
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "algorithm/algorithm.h"
+#include "shape/bine.h"
+#include "shape/butterfly.h"
 #include "shape/fold.h"
 
 namespace weft::algorithm {
@@ -33,7 +37,22 @@ struct Part {
 
 Part whole(const Agreed& a) { return {0, a.bytes / a.element_bytes}; }
 
-}  // namespace
+// In every step partners exchange all that they have combined so far, and both combine the two.
+struct WholeExchange {
+    static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
+    static std::int64_t rounds(const Agreed& a);
+    static std::int64_t sent_messages_max(const Agreed& a);
+    static std::int64_t sent_bytes_max(const Agreed& a);
+};
+
+// In every step partners exchange halves of the vector and combine them, until every rank has the
+// result of its part; then they exchange the parts in the opposite order.
+struct HalvesExchange {
+    static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
+    static std::int64_t rounds(const Agreed& a);
+    static std::int64_t sent_messages_max(const Agreed& a);
+    static std::int64_t sent_bytes_max(const Agreed& a);
+};
 
 Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
     const Region from = in.send.block();
@@ -186,5 +205,105 @@ std::int64_t HalvesExchange::sent_bytes_max(const Agreed& a) {
         elements += part.count;
     return elements * a.element_bytes;
 }
+
+}  // namespace
+
+// Allreduce by recursive doubling, with the whole vector in every message: in round k partners at
+// distance 2^k exchange their partial results, and both combine the two. Few rounds, but much data:
+// for small vectors. Any number of ranks, also for operations that do not commute.
+//
+// Partners combine the lower ranks' operand with the higher ranks', in this order: operands stay in
+// rank order, and all ranks get the same bits.
+extern const Algorithm allreduce_recursive_doubling = {
+    .name = "recursive_doubling",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .reproducible = Reproducible::powers_of_two,
+    .rounds = WholeExchange::rounds,
+    .sent_messages_max = WholeExchange::sent_messages_max,
+    .sent_bytes_max = WholeExchange::sent_bytes_max,
+    .build =
+        [](const Problem& in, ScheduleBuilder& schedule) {
+            return WholeExchange::build(in, hypercube, schedule);
+        },
+};
+
+// Allreduce by recursive halving and doubling: partners exchange halves of the vector and combine them, until every
+// rank has the result of its part; then they exchange the parts in the opposite order. Any number of ranks, also for
+// operations that do not commute.
+//
+// The nearest ranks are partners first, so that operands stay in rank order.
+extern const Algorithm allreduce_rabenseifner = {
+    .name = "rabenseifner",
+    .source =
+        "Rabenseifner: Optimization of Collective Reduction Operations, 2004, "
+        "doi:10.1007/978-3-540-24685-5_1",
+    .reproducible = Reproducible::powers_of_two,
+    .rounds = HalvesExchange::rounds,
+    .sent_messages_max = HalvesExchange::sent_messages_max,
+    .sent_bytes_max = HalvesExchange::sent_bytes_max,
+    .build =
+        [](const Problem& in, ScheduleBuilder& schedule) {
+            return HalvesExchange::build(in, hypercube, schedule);
+        },
+};
+
+namespace {
+
+Status bine(const Problem& in, ScheduleBuilder& schedule) {
+    return WholeExchange::build(in, bine_halving, schedule);
+}
+
+}  // namespace
+
+// Allreduce along a Bine butterfly, with the whole vector in every message, as in recursive
+// doubling, but with shorter ways: partners are at first about a third of the ranks apart instead
+// of half of them, then half as far in each round, and both combine their partial results. For
+// small vectors; `swing` is the one for large vectors. Any number of ranks, as those beyond a power
+// of two first fold into their neighbors; the operation has to commute.
+//
+// The farthest partners come first: ranks that have the same operands then combine them in the same
+// order, so that all ranks get the same bits. With the nearest first they would not.
+extern const Algorithm allreduce_bine = {
+    .name = "bine",
+    .source =
+        "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
+        "Locality, 2025, doi:10.1145/3712285.3759835, arXiv:2508.17311 (small vectors)",
+    .needs = {.commutative = true},
+    .rounds = WholeExchange::rounds,
+    .sent_messages_max = WholeExchange::sent_messages_max,
+    .sent_bytes_max = WholeExchange::sent_bytes_max,
+    .build = bine,
+};
+
+namespace {
+
+Status swing(const Problem& in, ScheduleBuilder& schedule) {
+    return HalvesExchange::build(in, bine_doubling, schedule);
+}
+
+}  // namespace
+
+// Allreduce as a reduce-scatter and an allgather in which partners are 1, 1, 3, 5, 11, ... ranks apart, in
+// alternate directions around a ring: on a network that is a ring, messages take shorter ways than in
+// recursive halving and doubling, and the rounds and bytes are the same. Any number of ranks: those
+// beyond a power of two first fold into their neighbors. The operation has to commute.
+//
+// Parts are numbered as in Bine trees, so that what a rank sends in a round is contiguous: both papers
+// have the same partners.
+extern const Algorithm allreduce_swing = {
+    .name = "swing",
+    .source =
+        "De Sensi, Bonato, Saam, Hoefler: Swing: Short-cutting Rings for Higher Bandwidth "
+        "Allreduce, 2024, arXiv:2401.09356 (on a ring, one port); the numbering of parts after "
+        "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
+        "Locality, 2025, doi:10.1145/3712285.3759835",
+    .needs = {.commutative = true},
+    .rounds = HalvesExchange::rounds,
+    .sent_messages_max = HalvesExchange::sent_messages_max,
+    .sent_bytes_max = HalvesExchange::sent_bytes_max,
+    .build = swing,
+};
 
 }  // namespace weft::algorithm

@@ -3,13 +3,12 @@
 // of ranks and nodes. The operation has to commute, because a node's ranks need not be consecutive.
 #include <algorithm>
 
+#include "algorithm/algorithms.h"
 #include "algorithm/hierarchy.h"
 #include "algorithm/trees.h"
 #include "shape/fold.h"
 
 namespace weft::algorithm {
-
-extern const Algorithm allreduce_recursive_doubling;
 
 namespace {
 

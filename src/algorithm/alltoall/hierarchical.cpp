@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithm/algorithms.h"
 #include "algorithm/hierarchy.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-
-extern const Algorithm alltoall_flat;
 
 namespace {
 

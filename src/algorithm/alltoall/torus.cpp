@@ -5,12 +5,10 @@
 //
 // With the ranks in this order it is Bruck's algorithm.
 #include "shape/torus.h"
-#include "algorithm/algorithm.h"
+#include "algorithm/algorithms.h"
 #include "algorithm/renumbered.h"
 
 namespace weft::algorithm {
-
-extern const Algorithm alltoall_bruck;
 
 namespace {
 

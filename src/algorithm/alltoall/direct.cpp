@@ -1,0 +1,101 @@
+// Alltoalls that send every block straight to its destination: in steps, among pairs, or all at once.
+#include "algorithm/algorithm.h"
+#include "algorithm/alltoall/outgoing.h"
+#include "shape/pairing.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status shift(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
+    const Outgoing outgoing(in, schedule);
+    OpId stepped = schedule.start();
+    for (Rank step = 1; step < in.ranks(); ++step) {
+        const Rank to = around(in.rank, step, in.ranks());
+        const Rank from = around(in.rank, -step, in.ranks());
+        const OpId sent = schedule.send(outgoing.block(to), to, {outgoing.ready(to), stepped});
+        const OpId arrived = schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
+        if (step + 1 < in.ranks()) stepped = schedule.join({sent, arrived});
+    }
+    return ok;
+}
+
+}  // namespace
+
+// Alltoall in steps: in step i a rank sends to the rank i ahead and receives from the rank i
+// behind, one message at a time each way. Any number of ranks.
+extern const Algorithm alltoall_shift = {
+    .name = "shift",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = shift,
+};
+
+namespace {
+
+Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
+    const Outgoing outgoing(in, schedule);
+    OpId sent = schedule.start();
+    OpId arrived = schedule.start();
+    for (Rank step = 0; step < pairing_steps(in.ranks()); ++step) {
+        const std::optional<Rank> partner = partner_in_step(in.rank, in.ranks(), step);
+        if (!partner) continue;
+        const OpId ready = outgoing.ready(*partner);
+        sent = schedule.send(outgoing.block(*partner), *partner, {ready, sent, arrived});
+        arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
+    }
+    return ok;
+}
+
+}  // namespace
+
+// Alltoall by exchange: in each step ranks form pairs, and both of a pair send each other a block.
+// A rank has one partner at a time, so messages do not compete for a receiver. Any number of ranks;
+// if it is odd, one rank is idle in each step.
+extern const Algorithm alltoall_pairwise = {
+    .name = "pairwise",
+    .source =
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .rounds = [](const Agreed& a) -> std::int64_t { return pairing_steps(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = pairwise,
+};
+
+namespace {
+
+Status flat(const Problem& in, ScheduleBuilder& schedule) {
+    schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
+    const Outgoing outgoing(in, schedule);
+    for (Rank step = 1; step < in.ranks(); ++step) {
+        const Rank to = around(in.rank, step, in.ranks());
+        const Rank from = around(in.rank, -step, in.ranks());
+        schedule.send(outgoing.block(to), to, {outgoing.ready(to)});
+        schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
+    }
+    return ok;
+}
+
+}  // namespace
+
+// Alltoall all at once: every rank posts all messages and lets the transport order them. Nothing
+// waits for anything else. Any number of ranks.
+extern const Algorithm alltoall_flat = {
+    .name = "flat",
+    .source =
+        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
+        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = flat,
+};
+
+}  // namespace weft::algorithm

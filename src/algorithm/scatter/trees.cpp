@@ -1,0 +1,86 @@
+// Scatters from the root: straight to every rank, or along trees.
+#include "algorithm/trees.h"
+#include "algorithm/algorithm.h"
+#include "shape/power.h"
+#include "shape/ring.h"
+
+namespace weft::algorithm {
+namespace {
+
+Status flat(const Problem& in, ScheduleBuilder& schedule) {
+    if (!in.is_root()) {
+        schedule.recv(in.recv.block(), in.root());
+        return ok;
+    }
+    schedule.expect(static_cast<std::size_t>(in.ranks()));
+    for (Rank i = 1; i < in.ranks(); ++i) {
+        const Rank to = around(in.root(), i, in.ranks());
+        schedule.send(in.send.block(to), to);
+    }
+    if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
+    return ok;
+}
+
+}  // namespace
+
+// Scatter straight from the root: it sends every rank its block, all at once. Every block is sent
+// once, but the root sends all messages. Any number of ranks, any root.
+extern const Algorithm scatter_flat = {
+    .name = "flat",
+    .source =
+        "Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice, "
+        "and experience, 2007, doi:10.1002/cpe.1206",
+    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = flat,
+};
+
+namespace {
+
+Status binomial(const Problem& in, ScheduleBuilder& schedule) {
+    scatter_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
+    return ok;
+}
+
+}  // namespace
+
+// Scatter along a binomial tree: every rank gets the blocks of its subtree in one message and sends
+// its children theirs. The root sends only ceil(log2 ranks) messages, but blocks are sent several
+// times: for small blocks. Any number of ranks, any root.
+extern const Algorithm scatter_binomial = {
+    .name = "binomial",
+    .source =
+        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
+        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = binomial,
+};
+
+namespace {
+
+Status knomial(const Problem& in, ScheduleBuilder& schedule) {
+    scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
+                  schedule);
+    return ok;
+}
+
+}  // namespace
+
+// Scatter along a tree in which a rank sends to k children at a time, with k ports: every rank gets
+// the blocks of its subtree in one message. Any number of ranks, any root.
+extern const Algorithm scatter_knomial = {
+    .name = "knomial",
+    .source =
+        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
+        "doi:10.1109/CLUSTER52292.2023.00013",
+    .tunes = Tunes::ports,
+    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
+    .sent_messages_max = [](const Agreed& a) { return multiples_below(a.ranks, a.tuning.radix()); },
+    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .build = knomial,
+};
+
+}  // namespace weft::algorithm
