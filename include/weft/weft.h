@@ -2,6 +2,7 @@
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 
+#include "weft/call.h"
 #include "weft/collective.h"
 #include "weft/comm.h"
 #include "weft/completion.h"

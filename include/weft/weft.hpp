@@ -429,11 +429,23 @@ concept ReducedBuffer = OutBuffer<B> && Reducible<std::ranges::range_value_t<B>>
 
 namespace detail {
 
+// The buffers of a call.
+struct Sides {
+    weft_side send = {};
+    weft_side recv = {};
+};
+
+// Buffers whose blocks have one size.
 struct Buffers {
     const void* send;
     void* recv;
     std::size_t count;  // of `type`, per block
     weft_type type;
+
+    Sides sides() const {
+        return {{const_cast<void*>(send), count, nullptr, nullptr, type, nullptr},
+                {recv, count, nullptr, nullptr, type, nullptr}};
+    }
 };
 
 inline void expect_elements(const char* name, std::size_t elements, std::size_t expected,
@@ -534,6 +546,9 @@ class Arrays {
         }
     }
 
+    // Of contiguous blocks that were checked.
+    void set_counts(std::span<const std::size_t> sizes) { counts_ = sizes; }
+
     const std::size_t* counts() const { return counts_.data(); }
     const std::ptrdiff_t* displacements() const {
         return displacements_.empty() ? nullptr : displacements_.data();
@@ -563,6 +578,12 @@ struct Differing {
     weft_type type = WEFT_BYTE;
     Arrays send_blocks = {};
     Arrays recv_blocks = {};
+
+    Sides sides() const {
+        return {{const_cast<void*>(send), count, send_blocks.counts(), send_blocks.displacements(),
+                 type, nullptr},
+                {recv, count, recv_blocks.counts(), recv_blocks.displacements(), type, nullptr}};
+    }
 };
 
 using Counts = std::span<const std::size_t>;
@@ -704,8 +725,9 @@ struct TypedBlocks {
     std::span<const weft_type> types;
     std::span<const std::ptrdiff_t> displacements = {};
 
-    const std::ptrdiff_t* places() const {
-        return displacements.empty() ? nullptr : displacements.data();
+    weft_side side() const {
+        return {const_cast<void*>(static_cast<const void*>(data)),      0,         counts.data(),
+                displacements.empty() ? nullptr : displacements.data(), WEFT_BYTE, types.data()};
     }
 };
 
@@ -719,12 +741,20 @@ void check_typed(const TypedBlocks<Pointee>& blocks, std::size_t number, const c
         expect_elements("displacements", blocks.displacements.size(), number, function);
 }
 
+struct TypedPair {
+    TypedBlocks<const void> send;
+    TypedBlocks<void> recv;
+
+    Sides sides() const { return {send.side(), recv.side()}; }
+};
+
 // Among neighbors WEFT_IN_PLACE is refused: its call still has arrays.
-inline void check_typed(bool may_be_in_place, const TypedBlocks<const void>& send,
-                        const TypedBlocks<void>& recv, Degrees blocks, const char* function) {
+inline TypedPair typed(bool may_be_in_place, const TypedBlocks<const void>& send,
+                       const TypedBlocks<void>& recv, Degrees blocks, const char* function) {
     if (!may_be_in_place || send.data != WEFT_IN_PLACE)
         check_typed(send, blocks.destinations, function);
     check_typed(recv, blocks.sources, function);
+    return {send, recv};
 }
 
 }  // namespace detail
@@ -820,140 +850,66 @@ class Communicator {
         return size;
     }
 
-    // --- Barrier
-
-    Request ibarrier() const { return make(weft_ibarrier, handle_); }
-    void barrier() const { check(weft_barrier(handle_)); }
-    Request barrier_init() const { return make(weft_barrier_init, handle_); }
-
-    // --- Bcast: `buf` has the same size on every rank
-
-    template <OutBuffer B>
-    Request ibcast(B&& buf, int root) const {
-        const detail::Buffers b = detail::buffers(in_place, buf, 1, "ibcast");
-        return make(weft_ibcast, b.recv, b.count, b.type, root, handle_);
-    }
-    template <OutBuffer B>
-    void bcast(B&& buf, int root) const {
-        const detail::Buffers b = detail::buffers(in_place, buf, 1, "bcast");
-        check(weft_bcast(b.recv, b.count, b.type, root, handle_));
-    }
-    template <OutBuffer B>
-    Request bcast_init(B&& buf, int root) const {
-        const detail::Buffers b = detail::buffers(in_place, buf, 1, "bcast_init");
-        return make(weft_bcast_init, b.recv, b.count, b.type, root, handle_);
+    // Each collective has three forms: nonblocking (ibcast), blocking (bcast) and persistent
+    // (bcast_init). `function` is the form's name, for messages.
+#define WEFT_BARE(...) __VA_ARGS__
+#define WEFT_FORMS(name, NAME, template_, parameters, buffers, op, root)                         \
+    WEFT_BARE template_ Request i##name parameters const {                                       \
+        [[maybe_unused]] const char* const function = "i" #name;                                 \
+        const auto made = buffers;                                                               \
+        return start(WEFT_COLLECTIVE_##NAME, op, root, made.sides(), WEFT_NONBLOCKING);          \
+    }                                                                                            \
+    WEFT_BARE template_ void name parameters const {                                             \
+        [[maybe_unused]] const char* const function = #name;                                     \
+        const auto made = buffers;                                                               \
+        static_cast<void>(start(WEFT_COLLECTIVE_##NAME, op, root, made.sides(), WEFT_BLOCKING)); \
+    }                                                                                            \
+    WEFT_BARE template_ Request name##_init parameters const {                                   \
+        [[maybe_unused]] const char* const function = #name "_init";                             \
+        const auto made = buffers;                                                               \
+        return start(WEFT_COLLECTIVE_##NAME, op, root, made.sides(), WEFT_PERSISTENT);           \
     }
 
-    // --- Allgather: `recv` is size() times as long as `send`
+    // clang-format off
 
-    template <OutBuffer R, BufferLike<R> S>
-    Request iallgather(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::buffers(send, recv, blocks(), "iallgather");
-        return make(weft_iallgather, b.send, b.recv, b.count, b.type, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void allgather(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::buffers(send, recv, blocks(), "allgather");
-        check(weft_allgather(b.send, b.recv, b.count, b.type, handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request allgather_init(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::buffers(send, recv, blocks(), "allgather_init");
-        return make(weft_allgather_init, b.send, b.recv, b.count, b.type, handle_);
-    }
+    // Barrier
+    WEFT_FORMS(barrier, BARRIER, (), (), detail::Buffers{}, WEFT_OP_NULL, 0)
 
-    // --- Gather: on root, `recv` is size() times as long as `send`; elsewhere it is ignored
+    // Bcast: `buf` has the same size on every rank
+    WEFT_FORMS(bcast, BCAST, (template <OutBuffer B>),
+               (B&& buf, int root),
+               detail::buffers(in_place, buf, 1, function), WEFT_OP_NULL, root)
 
-    template <OutBuffer R, BufferLike<R> S>
-    Request igather(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "igather");
-        return make(weft_igather, b.send, b.recv, b.count, b.type, root, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void gather(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "gather");
-        check(weft_gather(b.send, b.recv, b.count, b.type, root, handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request gather_init(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, blocks(), "gather_init");
-        return make(weft_gather_init, b.send, b.recv, b.count, b.type, root, handle_);
-    }
+    // Allgather: `recv` is size() times as long as `send`
+    WEFT_FORMS(allgather, ALLGATHER, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv),
+               detail::buffers(send, recv, blocks(), function), WEFT_OP_NULL, 0)
 
-    // --- Scatter: on root, `send` is size() times as long as `recv`; elsewhere it is ignored
+    // Gather: on root, `recv` is size() times as long as `send`; elsewhere it is ignored
+    WEFT_FORMS(gather, GATHER, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, int root),
+               detail::to_root(is(root), send, recv, blocks(), function), WEFT_OP_NULL, root)
 
-    template <Buffer S, OutBufferLike<S> R>
-    Request iscatter(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "iscatter");
-        return make(weft_iscatter, b.send, b.recv, b.count, b.type, root, handle_);
-    }
-    template <Buffer S, OutBufferLike<S> R>
-    void scatter(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "scatter");
-        check(weft_scatter(b.send, b.recv, b.count, b.type, root, handle_));
-    }
-    template <Buffer S, OutBufferLike<S> R>
-    Request scatter_init(S&& send, R&& recv, int root) const {
-        const detail::Buffers b = detail::from_root(is(root), send, recv, blocks(), "scatter_init");
-        return make(weft_scatter_init, b.send, b.recv, b.count, b.type, root, handle_);
-    }
+    // Scatter: on root, `send` is size() times as long as `recv`; elsewhere it is ignored
+    WEFT_FORMS(scatter, SCATTER, (template <Buffer S, OutBufferLike<S> R>),
+               (S&& send, R&& recv, int root),
+               detail::from_root(is(root), send, recv, blocks(), function), WEFT_OP_NULL, root)
 
-    // --- Alltoall: `send` and `recv` have the same size, size() blocks
+    // Alltoall: `send` and `recv` have the same size, size() blocks
+    WEFT_FORMS(alltoall, ALLTOALL, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv),
+               detail::all_to_all(send, recv, blocks(), function), WEFT_OP_NULL, 0)
 
-    template <OutBuffer R, BufferLike<R> S>
-    Request ialltoall(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "ialltoall");
-        return make(weft_ialltoall, b.send, b.recv, b.count, b.type, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void alltoall(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "alltoall");
-        check(weft_alltoall(b.send, b.recv, b.count, b.type, handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request alltoall_init(S&& send, R&& recv) const {
-        const detail::Buffers b = detail::all_to_all(send, recv, blocks(), "alltoall_init");
-        return make(weft_alltoall_init, b.send, b.recv, b.count, b.type, handle_);
-    }
+    // Reduce: on root, `recv` is as long as `send`; elsewhere it is ignored
+    WEFT_FORMS(reduce, REDUCE, (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op, int root),
+               detail::to_root(is(root), send, recv, 1, function), op.handle(), root)
 
-    // --- Reduce: on root, `recv` is as long as `send`; elsewhere it is ignored
+    // Allreduce: `recv` is as long as `send`
+    WEFT_FORMS(allreduce, ALLREDUCE, (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
+               detail::buffers(send, recv, 1, function), op.handle(), 0)
 
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request ireduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op,
-                    int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "ireduce");
-        return make(weft_ireduce, b.send, b.recv, b.count, b.type, op.handle(), root, handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void reduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op, int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "reduce");
-        check(weft_reduce(b.send, b.recv, b.count, b.type, op.handle(), root, handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request reduce_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op,
-                        int root) const {
-        const detail::Buffers b = detail::to_root(is(root), send, recv, 1, "reduce_init");
-        return make(weft_reduce_init, b.send, b.recv, b.count, b.type, op.handle(), root, handle_);
-    }
-
-    // --- Allreduce: `recv` is as long as `send`
-
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request iallreduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "iallreduce");
-        return make(weft_iallreduce, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void allreduce(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "allreduce");
-        check(weft_allreduce(b.send, b.recv, b.count, b.type, op.handle(), handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request allreduce_init(S&& send, R&& recv,
-                           OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "allreduce_init");
-        return make(weft_allreduce_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
     // Reduces one number per rank.
     template <Reducible T>
     T allreduce(T value, OperationOn<std::type_identity_t<T>> op) const {
@@ -961,349 +917,99 @@ class Communicator {
         return value;
     }
 
-    // --- Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has all of them, and its
+    // Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has all of them, and its
     // first one gets the result
+    WEFT_FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK,
+               (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
+               detail::scattered(send, recv, blocks(), function), op.handle(), 0)
 
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request ireduce_scatter_block(S&& send, R&& recv,
-                                  OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::scattered(send, recv, blocks(), "ireduce_scatter_block");
-        return make(weft_ireduce_scatter_block, b.send, b.recv, b.count, b.type, op.handle(),
-                    handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void reduce_scatter_block(S&& send, R&& recv,
-                              OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::scattered(send, recv, blocks(), "reduce_scatter_block");
-        check(weft_reduce_scatter_block(b.send, b.recv, b.count, b.type, op.handle(), handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request reduce_scatter_block_init(S&& send, R&& recv,
-                                      OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b =
-            detail::scattered(send, recv, blocks(), "reduce_scatter_block_init");
-        return make(weft_reduce_scatter_block_init, b.send, b.recv, b.count, b.type, op.handle(),
-                    handle_);
-    }
+    // Reduce-scatter with blocks that differ: `send` has all of them, contiguously, and `recv` this
+    // rank's, of counts[rank()] elements; in place, `recv` has all of them, and the result goes to its
+    // beginning
+    WEFT_FORMS(reduce_scatter, REDUCE_SCATTER, (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> counts,
+                OperationOn<std::ranges::range_value_t<R>> op),
+               scattered(send, recv, counts, function), op.handle(), 0)
 
-    // --- Reduce-scatter with blocks that differ: `send` has all of them, contiguously, and `recv` this rank's, of
-    // counts[rank()] elements; in place, `recv` has all of them, and the result goes to its beginning
+    // Scan: rank r gets the result for ranks 0..r
+    WEFT_FORMS(scan, SCAN, (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
+               detail::buffers(send, recv, 1, function), op.handle(), 0)
 
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request ireduce_scatter(S&& send, R&& recv, std::span<const std::size_t> counts,
-                            OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = scattered(send, recv, counts, "ireduce_scatter");
-        return make(weft_ireduce_scatter, b.send, b.recv, counts.data(), b.type, op.handle(),
-                    handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void reduce_scatter(S&& send, R&& recv, std::span<const std::size_t> counts,
-                        OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = scattered(send, recv, counts, "reduce_scatter");
-        check(weft_reduce_scatter(b.send, b.recv, counts.data(), b.type, op.handle(), handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request reduce_scatter_init(S&& send, R&& recv, std::span<const std::size_t> counts,
-                                OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = scattered(send, recv, counts, "reduce_scatter_init");
-        return make(weft_reduce_scatter_init, b.send, b.recv, counts.data(), b.type, op.handle(),
-                    handle_);
-    }
+    // Exclusive scan: rank r gets the result for ranks 0..r-1, rank 0 nothing: its `recv` is ignored,
+    // unless it is in place
+    WEFT_FORMS(exscan, EXSCAN, (template <ReducedBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
+               detail::from_below(rank() == 0, send, recv, function), op.handle(), 0)
 
-    // --- Scan: rank r gets the result for ranks 0..r
-
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request iscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "iscan");
-        return make(weft_iscan, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void scan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "scan");
-        check(weft_scan(b.send, b.recv, b.count, b.type, op.handle(), handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request scan_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::buffers(send, recv, 1, "scan_init");
-        return make(weft_scan_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
-
-    // --- Exclusive scan: rank r gets the result for ranks 0..r-1, rank 0 nothing: its `recv` is ignored, unless
-    // it is in place
-
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request iexscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "iexscan");
-        return make(weft_iexscan, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    void exscan(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "exscan");
-        check(weft_exscan(b.send, b.recv, b.count, b.type, op.handle(), handle_));
-    }
-    template <ReducedBuffer R, BufferLike<R> S>
-    Request exscan_init(S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op) const {
-        const detail::Buffers b = detail::from_below(rank() == 0, send, recv, "exscan_init");
-        return make(weft_exscan_init, b.send, b.recv, b.count, b.type, op.handle(), handle_);
-    }
-
-    // --- Blocks that differ: block r has counts[r] elements and begins at displacements[r]; without displacements,
-    // blocks are contiguous
+    // Blocks that differ: block r has counts[r] elements and begins at displacements[r]; without
+    // displacements, blocks are contiguous
 
     // Allgatherv: blocks of `recv`
-
-    template <OutBuffer R, BufferLike<R> S>
-    Request iallgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
-                        std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(true, send, recv, blocks(), counts, displacements, "iallgatherv");
-        return make(weft_iallgatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
-                    std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(true, send, recv, blocks(), counts, displacements, "allgatherv");
-        check(weft_allgatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
-                              b.recv_blocks.displacements(), b.type, handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
-                            std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(true, send, recv, blocks(), counts, displacements, "allgatherv_init");
-        return make(weft_allgatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
+    WEFT_FORMS(allgatherv, ALLGATHERV, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> counts,
+                std::span<const std::ptrdiff_t> displacements = {}),
+               detail::gathered(true, send, recv, blocks(), counts, displacements, function),
+               WEFT_OP_NULL, 0)
 
     // Gatherv: blocks of `recv` on root; elsewhere it and the arrays are ignored
-
-    template <OutBuffer R, BufferLike<R> S>
-    Request igatherv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                     std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "igatherv");
-        return make(weft_igatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, root, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void gatherv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                 std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "gatherv");
-        check(weft_gatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
-                           b.recv_blocks.displacements(), b.type, root, handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request gatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                         std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::gathered(is(root), send, recv, blocks(), counts, displacements, "gatherv_init");
-        return make(weft_gatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, root, handle_);
-    }
+    WEFT_FORMS(gatherv, GATHERV, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> counts,
+                int root, std::span<const std::ptrdiff_t> displacements = {}),
+               detail::gathered(is(root), send, recv, blocks(), counts, displacements, function),
+               WEFT_OP_NULL, root)
 
     // Scatterv: blocks of `send` on root; elsewhere it and the arrays are ignored
-
-    template <Buffer S, OutBufferLike<S> R>
-    Request iscatterv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                      std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::distributed(is(root), send, recv, blocks(), counts, displacements, "iscatterv");
-        return make(weft_iscatterv, b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
-                    b.recv, b.count, b.type, root, handle_);
-    }
-    template <Buffer S, OutBufferLike<S> R>
-    void scatterv(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                  std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b =
-            detail::distributed(is(root), send, recv, blocks(), counts, displacements, "scatterv");
-        check(weft_scatterv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(), b.recv,
-                            b.count, b.type, root, handle_));
-    }
-    template <Buffer S, OutBufferLike<S> R>
-    Request scatterv_init(S&& send, R&& recv, std::span<const std::size_t> counts, int root,
-                          std::span<const std::ptrdiff_t> displacements = {}) const {
-        const detail::Differing b = detail::distributed(is(root), send, recv, blocks(), counts,
-                                                        displacements, "scatterv_init");
-        return make(weft_scatterv_init, b.send, b.send_blocks.counts(),
-                    b.send_blocks.displacements(), b.recv, b.count, b.type, root, handle_);
-    }
+    WEFT_FORMS(scatterv, SCATTERV, (template <Buffer S, OutBufferLike<S> R>),
+               (S&& send, R&& recv, std::span<const std::size_t> counts,
+                int root, std::span<const std::ptrdiff_t> displacements = {}),
+               detail::distributed(is(root), send, recv, blocks(), counts, displacements, function),
+               WEFT_OP_NULL, root)
 
     // Alltoallv: blocks of both; in place, send_counts and send_displacements are ignored
+    WEFT_FORMS(alltoallv, ALLTOALLV, (template <OutBuffer R, BufferLike<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                std::span<const std::size_t> recv_counts,
+                std::span<const std::ptrdiff_t> send_displacements = {},
+                std::span<const std::ptrdiff_t> recv_displacements = {}),
+               detail::exchanged(send, recv, everyone(), send_counts, recv_counts,
+                                 send_displacements, recv_displacements, function), WEFT_OP_NULL, 0)
 
-    template <OutBuffer R, BufferLike<R> S>
-    Request ialltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                       std::span<const std::size_t> recv_counts,
-                       std::span<const std::ptrdiff_t> send_displacements = {},
-                       std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const detail::Differing b =
-            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "ialltoallv");
-        return make(weft_ialltoallv, b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
-                    b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type, handle_);
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    void alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                   std::span<const std::size_t> recv_counts,
-                   std::span<const std::ptrdiff_t> send_displacements = {},
-                   std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const detail::Differing b =
-            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "alltoallv");
-        check(weft_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(), b.recv,
-                             b.recv_blocks.counts(), b.recv_blocks.displacements(), b.type,
-                             handle_));
-    }
-    template <OutBuffer R, BufferLike<R> S>
-    Request alltoallv_init(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                           std::span<const std::size_t> recv_counts,
-                           std::span<const std::ptrdiff_t> send_displacements = {},
-                           std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const detail::Differing b =
-            detail::exchanged(send, recv, everyone(), send_counts, recv_counts, send_displacements,
-                              recv_displacements, "alltoallv_init");
-        return make(weft_alltoallv_init, b.send, b.send_blocks.counts(),
-                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
+    // Among neighbors: for communicators made by cart or graph. `recv` has a block of each source. A
+    // missing neighbor's block keeps its place if all blocks have one size; if sizes differ it takes no
+    // room.
+    WEFT_FORMS(neighbor_allgather, NEIGHBOR_ALLGATHER, (template <OutBuffer R, BufferOf<R> S>),
+               (S&& send, R&& recv),
+               detail::buffers(send, recv, degrees().sources, function), WEFT_OP_NULL, 0)
+    WEFT_FORMS(neighbor_allgatherv, NEIGHBOR_ALLGATHERV, (template <OutBuffer R, BufferOf<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> counts,
+                std::span<const std::ptrdiff_t> displacements = {}),
+               from_neighbors(send, recv, counts, displacements, function),
+               WEFT_OP_NULL, 0)
+    WEFT_FORMS(neighbor_alltoall, NEIGHBOR_ALLTOALL, (template <OutBuffer R, BufferOf<R> S>),
+               (S&& send, R&& recv),
+               detail::among_neighbors(send, recv, degrees(), function), WEFT_OP_NULL, 0)
+    WEFT_FORMS(neighbor_alltoallv, NEIGHBOR_ALLTOALLV, (template <OutBuffer R, BufferOf<R> S>),
+               (S&& send, R&& recv, std::span<const std::size_t> send_counts,
+                std::span<const std::size_t> recv_counts,
+                std::span<const std::ptrdiff_t> send_displacements = {},
+                std::span<const std::ptrdiff_t> recv_displacements = {}),
+               with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
+                              recv_displacements, function), WEFT_OP_NULL, 0)
 
-    // Among neighbors: for communicators made by cart or graph. `recv` has a block of each source. A missing neighbor's
-    // block keeps its place if all blocks have one size; if sizes differ it takes no room.
+    // Alltoallw, also among neighbors: each block has its own type; in alltoallw send.data may be
+    // WEFT_IN_PLACE
+    WEFT_FORMS(alltoallw, ALLTOALLW, (),
+               (const TypedBlocks<const void>& send, const TypedBlocks<void>& recv),
+               detail::typed(true, send, recv, everyone(), function), WEFT_OP_NULL, 0)
+    WEFT_FORMS(neighbor_alltoallw, NEIGHBOR_ALLTOALLW, (),
+               (const TypedBlocks<const void>& send, const TypedBlocks<void>& recv),
+               detail::typed(false, send, recv, degrees(), function), WEFT_OP_NULL, 0)
 
-    template <OutBuffer R, BufferOf<R> S>
-    Request ineighbor_allgather(S&& send, R&& recv) const {
-        const auto b = detail::buffers(send, recv, degrees().sources, "ineighbor_allgather");
-        return make(weft_ineighbor_allgather, b.send, b.recv, b.count, b.type, handle_);
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    void neighbor_allgather(S&& send, R&& recv) const {
-        const auto b = detail::buffers(send, recv, degrees().sources, "neighbor_allgather");
-        check(weft_neighbor_allgather(b.send, b.recv, b.count, b.type, handle_));
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    Request neighbor_allgather_init(S&& send, R&& recv) const {
-        const auto b = detail::buffers(send, recv, degrees().sources, "neighbor_allgather_init");
-        return make(weft_neighbor_allgather_init, b.send, b.recv, b.count, b.type, handle_);
-    }
-
-    template <OutBuffer R, BufferOf<R> S>
-    Request ineighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
-                                 std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b = from_neighbors(send, recv, counts, displacements, "ineighbor_allgatherv");
-        return make(weft_ineighbor_allgatherv, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    void neighbor_allgatherv(S&& send, R&& recv, std::span<const std::size_t> counts,
-                             std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b = from_neighbors(send, recv, counts, displacements, "neighbor_allgatherv");
-        check(weft_neighbor_allgatherv(b.send, b.count, b.recv, b.recv_blocks.counts(),
-                                       b.recv_blocks.displacements(), b.type, handle_));
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    Request neighbor_allgatherv_init(S&& send, R&& recv, std::span<const std::size_t> counts,
-                                     std::span<const std::ptrdiff_t> displacements = {}) const {
-        const auto b =
-            from_neighbors(send, recv, counts, displacements, "neighbor_allgatherv_init");
-        return make(weft_neighbor_allgatherv_init, b.send, b.count, b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
-
-    template <OutBuffer R, BufferOf<R> S>
-    Request ineighbor_alltoall(S&& send, R&& recv) const {
-        const auto b = detail::among_neighbors(send, recv, degrees(), "ineighbor_alltoall");
-        return make(weft_ineighbor_alltoall, b.send, b.recv, b.count, b.type, handle_);
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    void neighbor_alltoall(S&& send, R&& recv) const {
-        const auto b = detail::among_neighbors(send, recv, degrees(), "neighbor_alltoall");
-        check(weft_neighbor_alltoall(b.send, b.recv, b.count, b.type, handle_));
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    Request neighbor_alltoall_init(S&& send, R&& recv) const {
-        const auto b = detail::among_neighbors(send, recv, degrees(), "neighbor_alltoall_init");
-        return make(weft_neighbor_alltoall_init, b.send, b.recv, b.count, b.type, handle_);
-    }
-
-    template <OutBuffer R, BufferOf<R> S>
-    Request ineighbor_alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                                std::span<const std::size_t> recv_counts,
-                                std::span<const std::ptrdiff_t> send_displacements = {},
-                                std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
-                                      recv_displacements, "ineighbor_alltoallv");
-        return make(weft_ineighbor_alltoallv, b.send, b.send_blocks.counts(),
-                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    void neighbor_alltoallv(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                            std::span<const std::size_t> recv_counts,
-                            std::span<const std::ptrdiff_t> send_displacements = {},
-                            std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
-                                      recv_displacements, "neighbor_alltoallv");
-        check(weft_neighbor_alltoallv(b.send, b.send_blocks.counts(), b.send_blocks.displacements(),
-                                      b.recv, b.recv_blocks.counts(), b.recv_blocks.displacements(),
-                                      b.type, handle_));
-    }
-    template <OutBuffer R, BufferOf<R> S>
-    Request neighbor_alltoallv_init(S&& send, R&& recv, std::span<const std::size_t> send_counts,
-                                    std::span<const std::size_t> recv_counts,
-                                    std::span<const std::ptrdiff_t> send_displacements = {},
-                                    std::span<const std::ptrdiff_t> recv_displacements = {}) const {
-        const auto b = with_neighbors(send, recv, send_counts, recv_counts, send_displacements,
-                                      recv_displacements, "neighbor_alltoallv_init");
-        return make(weft_neighbor_alltoallv_init, b.send, b.send_blocks.counts(),
-                    b.send_blocks.displacements(), b.recv, b.recv_blocks.counts(),
-                    b.recv_blocks.displacements(), b.type, handle_);
-    }
-
-    // Alltoallw, also among neighbors: each block has its own type; in alltoallw send.data may be WEFT_IN_PLACE
-
-    Request ialltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
-        detail::check_typed(true, send, recv, everyone(), "ialltoallw");
-        return make(weft_ialltoallw, send.data, send.counts.data(), send.places(),
-                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
-                    recv.types.data(), handle_);
-    }
-    void alltoallw(const TypedBlocks<const void>& send, const TypedBlocks<void>& recv) const {
-        detail::check_typed(true, send, recv, everyone(), "alltoallw");
-        check(weft_alltoallw(send.data, send.counts.data(), send.places(), send.types.data(),
-                             recv.data, recv.counts.data(), recv.places(), recv.types.data(),
-                             handle_));
-    }
-    Request alltoallw_init(const TypedBlocks<const void>& send,
-                           const TypedBlocks<void>& recv) const {
-        detail::check_typed(true, send, recv, everyone(), "alltoallw_init");
-        return make(weft_alltoallw_init, send.data, send.counts.data(), send.places(),
-                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
-                    recv.types.data(), handle_);
-    }
-
-    Request ineighbor_alltoallw(const TypedBlocks<const void>& send,
-                                const TypedBlocks<void>& recv) const {
-        detail::check_typed(false, send, recv, degrees(), "ineighbor_alltoallw");
-        return make(weft_ineighbor_alltoallw, send.data, send.counts.data(), send.places(),
-                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
-                    recv.types.data(), handle_);
-    }
-    void neighbor_alltoallw(const TypedBlocks<const void>& send,
-                            const TypedBlocks<void>& recv) const {
-        detail::check_typed(false, send, recv, degrees(), "neighbor_alltoallw");
-        check(weft_neighbor_alltoallw(send.data, send.counts.data(), send.places(),
-                                      send.types.data(), recv.data, recv.counts.data(),
-                                      recv.places(), recv.types.data(), handle_));
-    }
-    Request neighbor_alltoallw_init(const TypedBlocks<const void>& send,
-                                    const TypedBlocks<void>& recv) const {
-        detail::check_typed(false, send, recv, degrees(), "neighbor_alltoallw_init");
-        return make(weft_neighbor_alltoallw_init, send.data, send.counts.data(), send.places(),
-                    send.types.data(), recv.data, recv.counts.data(), recv.places(),
-                    recv.types.data(), handle_);
-    }
+    // clang-format on
+#undef WEFT_FORMS
+#undef WEFT_BARE
 
   private:
     bool is(int root) const { return rank() == root; }
@@ -1345,8 +1051,8 @@ class Communicator {
     }
 
     template <class S, class R>
-    detail::Buffers scattered(S& send, R& recv, std::span<const std::size_t> counts,
-                              const char* function) const {
+    detail::Differing scattered(S& send, R& recv, std::span<const std::size_t> counts,
+                                const char* function) const {
         using T = std::ranges::range_value_t<R>;
         detail::expect_elements("counts", counts.size(), blocks(), function);
         const std::size_t all = std::reduce(counts.begin(), counts.end());
@@ -1357,13 +1063,16 @@ class Communicator {
             const std::size_t own = counts[static_cast<std::size_t>(rank())];
             detail::expect_elements("recv", std::ranges::size(recv), own, function);
         }
-        return {detail::start_of(send), std::ranges::data(recv), 0, type_of<T>};
+        detail::Differing made = {detail::start_of(send), std::ranges::data(recv), 0, type_of<T>};
+        made.send_blocks.set_counts(counts);
+        return made;
     }
 
-    template <class Start, class... Arguments>
-    static Request make(Start start, Arguments... arguments) {
+    Request start(weft_collective collective, weft_op op, int root, const detail::Sides& sides,
+                  weft_form form) const {
+        const weft_call call = {collective, op, root, sides.send, sides.recv};
         weft_request made = WEFT_REQUEST_NULL;
-        check(start(arguments..., &made));
+        check(weft_start_call(&call, form, handle_, &made));
         return Request(made);
     }
 

@@ -2,9 +2,8 @@
 
 namespace weft {
 
-Status call_and_wait(Communicator& communicator, const char* what, const Call& call) {
-    WEFT_ASSERT(call.of_library);
-    Result<Request*> started = communicator.start(call, /*waits=*/true);
+Status call_and_wait(Communicator& communicator, const char* what, const weft_call& call) {
+    Result<Request*> started = communicator.start(call, {.waits = true, .of_library = true});
     const Failure& failed = communicator.group().broken;
     if (!started.is_ok()) {
         if (!started.status().is_broken()) return started.status();
@@ -20,11 +19,11 @@ Status call_and_wait(Communicator& communicator, const char* what, const Call& c
 Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,
                           std::size_t bytes) {
     return call_and_wait(communicator, what,
-                         {.collective = Collective::allgather,
-                          .send_buf = mine,
-                          .recv_buf = all,
-                          .count = bytes,
-                          .of_library = true});
+                         {.collective = WEFT_COLLECTIVE_ALLGATHER,
+                          .op = WEFT_OP_NULL,
+                          .root = 0,
+                          .send = bytes_at(mine, bytes),
+                          .recv = bytes_at(all, bytes)});
 }
 
 }  // namespace weft

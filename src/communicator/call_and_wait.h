@@ -8,10 +8,10 @@
 namespace weft {
 
 // Starts the call and waits for its end, with the engine released. `what` names the caller's call in messages. Fails
-// when the communicator is broken, even if this rank's part went well. REQUIRES: the caller keeps the communicator; the
-// call is of the library; before the first of several, check_starter() was ok. (Between them another thread may change
+// when the communicator is broken, even if this rank's part went well. REQUIRES: the caller keeps the communicator;
+// before the first of several, check_starter() was ok. (Between them another thread may change
 // the engine.)
-Status call_and_wait(Communicator& communicator, const char* what, const Call& call);
+Status call_and_wait(Communicator& communicator, const char* what, const weft_call& call);
 
 // Gathers `bytes` of every rank into `all`, by rank.
 Status allgather_and_wait(Communicator& communicator, const char* what, const void* mine, void* all,

@@ -33,7 +33,7 @@ std::string description_of(const Request& request) {
     const Prepared& home = request.home;
     const std::string size = home.is_own
                                  ? std::to_string(home.schedule.ops().size()) + " operations"
-                                 : std::to_string(home.signature.view().bytes()) + " bytes";
+                                 : std::to_string(home.signature.total_bytes()) + " bytes";
     return request.name() + " of " + size + " on " + request.communicator->name();
 }
 
@@ -55,33 +55,34 @@ Communicator::Communicator(Host& host, Group group, Rank rank, std::string name,
     host_.executor.add_group(group_);
 }
 
-Result<Prepared*> Communicator::make_ready(const Call& call, Checked& checked) {
+// Checks the call and fills `signature` and `binding`, which are new.
+Result<Prepared*> Communicator::make_ready(const weft_call& call, Signature& signature,
+                                           Binding& binding) {
     if (group_.broken.code != WEFT_OK) {
-        return broken_status(collective_name(call.collective), group_.broken);
+        return broken_status(collective_name(collective_of(call)), group_.broken);
     }
-    WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, checked));
-    if (Prepared* prepared = schedules_.find(checked.signature)) [[likely]] {
-        WEFT_RETURN_IF_NOT_OK(check_buffers(checked, prepared->buffers));
+    WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, signature, binding));
+    if (Prepared* prepared = schedules_.find(signature)) [[likely]] {
+        WEFT_RETURN_IF_NOT_OK(check_buffers(binding, prepared->buffers));
         if (host_.device_memory != nullptr) [[unlikely]] {
-            WEFT_RETURN_IF_NOT_OK(check_memory(checked, prepared->buffers, host_.device_memory));
+            WEFT_RETURN_IF_NOT_OK(check_memory(binding, prepared->buffers, host_.device_memory));
         }
         return prepared;
     }
-    return prepare(checked);
+    return prepare(signature, binding);
 }
 
 // Builds the schedule of a checked call that is not cached.
-Result<Prepared*> Communicator::prepare(const Checked& checked) {
-    Result<BufferUses> buffers = uses_of_buffers(checked.signature, place_);
+Result<Prepared*> Communicator::prepare(const Signature& signature, const Binding& binding) {
+    Result<BufferUses> buffers = uses_of_buffers(signature, place_);
     if (!buffers.is_ok()) return buffers.status();
-    WEFT_RETURN_IF_NOT_OK(check_buffers(checked, *buffers));
+    WEFT_RETURN_IF_NOT_OK(check_buffers(binding, *buffers));
     if (host_.device_memory != nullptr) {
-        WEFT_RETURN_IF_NOT_OK(check_memory(checked, *buffers, host_.device_memory));
+        WEFT_RETURN_IF_NOT_OK(check_memory(binding, *buffers, host_.device_memory));
     }
-    Result<Schedule> schedule =
-        build_schedule(checked.signature, place_, settings_.selector, is_checked());
+    Result<Schedule> schedule = build_schedule(signature, place_, settings_.selector, is_checked());
     if (!schedule.is_ok()) return schedule.status();
-    return &schedules_.insert(checked.signature, std::move(*buffers), std::move(*schedule));
+    return &schedules_.insert(signature, std::move(*buffers), std::move(*schedule));
 }
 
 Request& Communicator::take(Prepared& prepared) {
@@ -91,26 +92,28 @@ Request& Communicator::take(Prepared& prepared) {
     return request;
 }
 
-Result<Request*> Communicator::start(const Call& call, bool waits) {
+Result<Request*> Communicator::start(const weft_call& call, StartOptions options) {
     // (The library's calls are checked before the first of them: others may already wait for the next.)
-    if (!call.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
-    Checked checked;
-    Result<Prepared*> prepared = make_ready(call, checked);
+    if (!options.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
+    Signature signature;
+    signature.of_library = options.of_library;
+    Binding binding;
+    Result<Prepared*> prepared = make_ready(call, signature, binding);
     if (!prepared.is_ok()) return prepared.status();
     Request& request = take(**prepared);
     try {
-        bind_agreement(call, request, checked.binding);
+        bind_agreement(call, request, binding);
     } catch (const std::bad_alloc&) {
         schedules_.give_back(request);
         let_go();
         throw;
     }
-    if (Status counted = count_call(call); counted.code != WEFT_OK) [[unlikely]] {
+    if (Status counted = count_call(signature); counted.code != WEFT_OK) [[unlikely]] {
         schedules_.give_back(request);
         let_go();
         return counted;
     }
-    launch(request, calls_, checked.binding, waits);
+    launch(request, calls_, binding, options.waits);
     return &request;
 }
 
@@ -120,11 +123,12 @@ void Communicator::launch(Request& request, Stream& stream, const Binding& bindi
                        waits);
 }
 
-Result<Request*> Communicator::make_persistent(const Call& call) {
-    Checked checked;
-    Result<Prepared*> prepared = make_ready(call, checked);
+Result<Request*> Communicator::make_persistent(const weft_call& call) {
+    Signature signature;
+    Binding binding;
+    Result<Prepared*> prepared = make_ready(call, signature, binding);
     if (!prepared.is_ok()) return prepared.status();
-    Result<Request*> made = make_persistent(**prepared, checked.binding);
+    Result<Request*> made = make_persistent(**prepared, binding);
     if (!made.is_ok()) return made;
     try {
         bind_agreement(call, **made, (*made)->persistent->binding);
@@ -133,7 +137,7 @@ Result<Request*> Communicator::make_persistent(const Call& call) {
         --persistent_made_;
         throw;
     }
-    if (Status counted = count_call(call); counted.code != WEFT_OK) {
+    if (Status counted = count_call(signature); counted.code != WEFT_OK) {
         free(**made);
         return counted;
     }
@@ -141,21 +145,22 @@ Result<Request*> Communicator::make_persistent(const Call& call) {
 }
 
 // The call is about to be made. Another rank may have refused it.
-Status Communicator::count_call(const Call& call) {
-    if (call.of_library) return ok;
+Status Communicator::count_call(const Signature& signature) {
+    if (signature.of_library) return ok;
     host_.executor.count_call(group_);
     if (group_.broken.code == WEFT_OK) [[likely]]
         return ok;
-    return broken_status(collective_name(call.collective), group_.broken);
+    return broken_status(collective_name(signature.collective), group_.broken);
 }
 
 bool Communicator::is_checked() const { return host_.checks_calls && place_.ranks > 1; }
 
-void Communicator::bind_agreement(const Call& call, Request& request, Binding& binding) {
+void Communicator::bind_agreement(const weft_call& call, Request& request, Binding& binding) {
     if (!is_checked()) return;
     if (!request.agreement) request.agreement = std::make_unique<Agreement>();
-    request.agreement->bind(record_of(call, request.home.signature.view(), request.is_persistent()),
-                            group_, binding);
+    request.agreement->bind(
+        record_of(call, request.home.signature, place_.rank == call.root, request.is_persistent()),
+        group_, binding);
 }
 
 Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {

@@ -33,6 +33,11 @@ struct Host {
 // "allreduce of 12 bytes on world", "schedule of 4 operations on world"
 std::string description_of(const Request& request);
 
+struct StartOptions {
+    bool waits = false;       // finish() follows at once
+    bool of_library = false;  // see Signature
+};
+
 class Communicator {
   public:
     // group.members[rank] is this process.
@@ -60,13 +65,13 @@ class Communicator {
     // Whether this thread may start operations; if not, why.
     Status check_starter() const { return host_.engine.check_starter(); }
 
-    // Starts a collective. settle() gives the request back. `waits`: finish() follows at once.
-    Result<Request*> start(const Call& call, bool waits = false);
+    // Starts a collective. settle() gives the request back.
+    Result<Request*> start(const weft_call& call, StartOptions options = {});
 
     // Makes an inactive persistent request of a collective. It takes the communicator's next
     // stream: every rank makes its persistent requests in the same order, and may start them in any
     // order.
-    Result<Request*> make_persistent(const Call& call);
+    Result<Request*> make_persistent(const weft_call& call);
     // The same for a prepared schedule.
     Result<Request*> make_persistent(Prepared& prepared, const Binding& binding);
     // Refuses a persistent request that cannot be started now.
@@ -117,11 +122,11 @@ class Communicator {
     friend class Process;
 
     Failure refusal(const char* why) const;
-    Status count_call(const Call& call);
+    Status count_call(const Signature& signature);
     bool is_checked() const;
-    void bind_agreement(const Call& call, Request& request, Binding& binding);
-    Result<Prepared*> make_ready(const Call& call, Checked& checked);
-    Result<Prepared*> prepare(const Checked& checked);
+    void bind_agreement(const weft_call& call, Request& request, Binding& binding);
+    Result<Prepared*> make_ready(const weft_call& call, Signature& signature, Binding& binding);
+    Result<Prepared*> prepare(const Signature& signature, const Binding& binding);
     Request& take(Prepared& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
     Rank late_rank(const Request& request) const;
@@ -130,7 +135,7 @@ class Communicator {
     Group group_;
     Topology topology_;
     std::unique_ptr<const Neighborhood> neighbors_;
-    CallingRank place_;
+    CallContext place_;
     std::string name_;
     CommunicatorSettings settings_;
     Stream calls_;                       // stream 0: the nonblocking calls in order

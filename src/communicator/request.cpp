@@ -6,7 +6,7 @@ Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
 
 std::string Request::name() const {
     if (home.is_own) return "schedule";
-    const char* collective = collective_name(home.signature.view().fixed.collective);
+    const char* collective = collective_name(home.signature.collective);
     return is_persistent() ? std::string("persistent ") + collective : collective;
 }
 
@@ -51,7 +51,8 @@ Request& Prepared::take() {
 
 std::int64_t Prepared::memory_bytes() const {
     std::int64_t bytes = schedule.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0) +
-                         signature.memory_bytes() + buffers.memory_bytes();
+                         static_cast<std::int64_t>(arrays.capacity() * sizeof(std::int64_t)) +
+                         buffers.memory_bytes();
     for (const auto& request : requests) bytes += request->memory_bytes();
     return bytes;
 }

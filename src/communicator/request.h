@@ -55,9 +55,10 @@ struct Request : Run {
 
 // A schedule and its requests, idle and started.
 struct Prepared {
-    Prepared(Signature made_for, BufferUses needed, Schedule made,
+    Prepared(const Signature& made_for, BufferUses needed, Schedule made,
              HandleTable<Request>& handle_table)
-        : signature(std::move(made_for)),
+        : signature(made_for),
+          arrays(copy_arrays(signature)),
           buffers(std::move(needed)),
           schedule(std::move(made)),
           table(handle_table) {}
@@ -79,8 +80,9 @@ struct Prepared {
     void give_back(Request& request);
 
     bool is_own = false;
-    Signature signature;  // unless is_own
-    BufferUses buffers;   // unless is_own
+    Signature signature;               // unless is_own
+    std::vector<std::int64_t> arrays;  // of the signature
+    BufferUses buffers;                // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
     OffloadPlan plan;

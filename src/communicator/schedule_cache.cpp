@@ -4,14 +4,14 @@
 
 namespace weft {
 
-ScheduleCache::Set& ScheduleCache::set_of(const SignatureView& call) {
+ScheduleCache::Set& ScheduleCache::set_of(const Signature& call) {
     const std::uint64_t hash = hash_of(call);
     return sets_[(hash >> 32 ^ hash >> 54) % sets];
 }
 
-Prepared* ScheduleCache::find(const SignatureView& call) {
+Prepared* ScheduleCache::find(const Signature& call) {
     for (const auto& entry : set_of(call)) {
-        if (entry && entry->signature.is_of(call)) {
+        if (entry && entry->signature == call) {
             entry->last_used = ++uses_;
             return entry.get();
         }
@@ -37,10 +37,9 @@ void ScheduleCache::make_room() {
     }
 }
 
-Prepared& ScheduleCache::insert(const SignatureView& call, BufferUses buffers, Schedule schedule) {
+Prepared& ScheduleCache::insert(const Signature& call, BufferUses buffers, Schedule schedule) {
     make_room();
-    auto made = std::make_unique<Prepared>(Signature(call), std::move(buffers), std::move(schedule),
-                                           table_);
+    auto made = std::make_unique<Prepared>(call, std::move(buffers), std::move(schedule), table_);
     made->last_used = ++uses_;
     Set& set = set_of(call);
     auto goes_first = [](const auto& left, const auto& right) {

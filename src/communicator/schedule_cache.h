@@ -17,11 +17,11 @@ class ScheduleCache {
     explicit ScheduleCache(HandleTable<Request>& table) : table_(table) {}
 
     // Null: not cached.
-    Prepared* find(const SignatureView& call);
+    Prepared* find(const Signature& call);
 
     // Adds a schedule that find() did not find. An evicted entry that is in use lives until its
     // last request is given back.
-    Prepared& insert(const SignatureView& call, BufferUses buffers, Schedule schedule);
+    Prepared& insert(const Signature& call, BufferUses buffers, Schedule schedule);
 
     // Keeps a schedule that the program built, uncached, until let_go() has been called and its
     // last request has been given back.
@@ -46,7 +46,7 @@ class ScheduleCache {
     static constexpr std::size_t ways = 4;
     using Set = std::array<std::unique_ptr<Prepared>, ways>;
 
-    Set& set_of(const SignatureView& call);
+    Set& set_of(const Signature& call);
     void make_room();
     void end_if_unused(Prepared& prepared);
 

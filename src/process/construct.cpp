@@ -109,12 +109,13 @@ Status compare_edges(Communicator& parent, const Neighborhood& mine) {
         const auto to_others = edges_by_rank(mine.destinations, parent.ranks());
         const auto from_others = edges_by_rank(mine.sources, parent.ranks());
         std::vector<std::int32_t> told(to_others.size());
-        WEFT_RETURN_IF_NOT_OK(call_and_wait(parent, what,
-                                            {.collective = Collective::alltoall,
-                                             .send_buf = to_others.data(),
-                                             .recv_buf = told.data(),
-                                             .count = sizeof told.front(),
-                                             .of_library = true}));
+        WEFT_RETURN_IF_NOT_OK(
+            call_and_wait(parent, what,
+                          {.collective = WEFT_COLLECTIVE_ALLTOALL,
+                           .op = WEFT_OP_NULL,
+                           .root = 0,
+                           .send = bytes_at(to_others.data(), sizeof told.front()),
+                           .recv = bytes_at(told.data(), sizeof told.front())}));
         EdgeVerdict verdict;
         for (std::size_t r = 0; r < told.size() && verdict.source == no_rank; ++r) {
             if (told[r] == from_others[r]) continue;

@@ -217,10 +217,11 @@ TEST(Records, OfBlocksThatDiffer) {
         call.send_blocks.counts = of.data();
         call.recv_blocks.counts = of.data();
         ByteCounts byte_counts;
-        Checked checked;
-        EXPECT_TRUE(check(call, {.rank = 2, .ranks = 3}, byte_counts, checked).is_ok())
+        Signature signature;
+        Binding binding;
+        EXPECT_TRUE(check(call, {.rank = 2, .ranks = 3}, byte_counts, signature, binding).is_ok())
             << last_detail();
-        return record_of(call, checked.signature, false);
+        return record_of(call, signature, call.root == 2, false);
     };
     using C = Collective;
     for (const Call& agreed :

@@ -20,9 +20,8 @@ struct Appearance {
 
 const Appearance appearances[] = {
     {"include/weft/collective.h", {" weft_i$(", " weft_$(", " weft_$_init("}},
-    {"src/c_api/collective.cpp",
-     {"\nweft_status weft_i$(", "\nweft_status weft_$(", "\nweft_status weft_$_init("}},
-    {"include/weft/weft.hpp", {" Request i$(", " void $(", " Request $_init("}},
+    {"src/c_api/collectives.def", {"\nCOLLECTIVE($, "}},
+    {"include/weft/weft.hpp", {" WEFT_FORMS($, "}},
     {"bench/collective/list.cpp", {" i$;", "&i$,"}, /*has_neighbors=*/false},
     {"tests/support/reference.cpp", {"{\"$\","}},
     {"tests/support/random/program.h", {"{\"$\","}},

@@ -19,6 +19,7 @@
 #include "conformance/shm_world.h"
 #include "process/completion/request_list.h"
 #include "process/process.h"
+#include "support/call.h"
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif

@@ -10,6 +10,7 @@
 
 #include "lab/sim/sim.h"
 #include "process/process.h"
+#include "support/call.h"
 
 namespace weft::test {
 

@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-SignatureView signature(std::int64_t bytes) {
-    return {.fixed = {.collective = Collective::bcast, .bytes = bytes}};
+Signature signature(std::int64_t bytes) {
+    return {.collective = Collective::bcast, .bytes = bytes};
 }
 
 Schedule schedule() { return *ScheduleBuilder(0, 1).seal(); }
@@ -20,11 +20,11 @@ TEST(ScheduleCache, FindsBySignature) {
     EXPECT_EQ(cache.find(signature(8)), nullptr);
     Prepared& made = cache.insert(signature(8), {}, schedule());
     EXPECT_EQ(cache.find(signature(8)), &made);
-    SignatureView other = signature(8);
-    other.fixed.root = 1;
+    Signature other = signature(8);
+    other.root = 1;
     EXPECT_EQ(cache.find(other), nullptr);
     other = signature(8);
-    other.fixed.in_place = true;
+    other.in_place = true;
     EXPECT_EQ(cache.find(other), nullptr);
 }
 
@@ -34,8 +34,8 @@ TEST(ScheduleCache, HasRoomForEveryCollectiveOfOneSize) {
     for (const std::int64_t bytes : {0, 8, 1024, 65536}) {
         ScheduleCache cache(table);
         auto call_of = [&](std::size_t number) {
-            SignatureView call = signature(bytes);
-            call.fixed.collective = static_cast<Collective>(number);
+            Signature call = signature(bytes);
+            call.collective = static_cast<Collective>(number);
             return call;
         };
         for (std::size_t i = 0; i < collectives; ++i) cache.insert(call_of(i), {}, schedule());
@@ -49,7 +49,7 @@ TEST(ScheduleCache, FindsByTheContentOfArrays) {
     ScheduleCache cache(table);
     const std::vector<std::int64_t> counts{3, 0, 5};
     std::vector<std::int64_t> displacements{0, 3, 3};
-    SignatureView call = signature(8);
+    Signature call = signature(8);
     call.recv = {counts, displacements};
     Prepared& made = cache.insert(call, {}, schedule());
     const std::vector<std::int64_t> same = displacements;

@@ -39,11 +39,11 @@ std::int64_t bytes_of(const CallRecord& record) {
 }
 
 // A hash of the blocks' sizes in bytes.
-std::uint32_t fingerprint(const SignatureView& signature) {
+std::uint32_t fingerprint(const Signature& signature) {
     Hash hash;
     for (const auto& counts : {signature.send.counts, signature.recv.counts}) {
         for (const std::int64_t count : counts) {
-            const std::int64_t bytes = count * signature.fixed.unit_bytes;
+            const std::int64_t bytes = count * signature.unit_bytes;
             hash.add(static_cast<std::uint64_t>(bytes));
         }
     }
@@ -55,16 +55,19 @@ constexpr std::int32_t compare_index = 1;
 
 }  // namespace
 
-CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent) {
+CallRecord record_of(const weft_call& call, const Signature& signature, bool is_root,
+                     bool persistent) {
     CallRecord record;
     record.collective = static_cast<std::uint8_t>(call.collective);
-    record.of_library = call.of_library;
+    record.of_library = signature.of_library;
     record.persistent = persistent;
-    record.type = static_cast<std::uint32_t>(call.type);
-    if (family_of(record).reduces) record.op = op_number(call.op, signature.fixed.commutative);
-    record.root = signature.fixed.root;
-    switch (family_of(record).sizes) {
-        case algorithm::Sizes::alike: record.count = static_cast<std::int64_t>(call.count); break;
+    const algorithm::Family& family = family_of(record);
+    const weft_side& own = UsedSides(family, is_root, signature.in_place).own(call);
+    record.type = static_cast<std::uint32_t>(own.type);
+    if (family.reduces) record.op = op_number(call.op, signature.commutative);
+    record.root = signature.root;
+    switch (family.sizes) {
+        case algorithm::Sizes::alike: record.count = static_cast<std::int64_t>(own.count); break;
         case algorithm::Sizes::agreed:
             // One of both lists is empty.
             for (const auto& counts : {signature.send.counts, signature.recv.counts})
@@ -125,7 +128,7 @@ Disagreement Disagreement::of(const Failure& failure) {
 }
 
 // All records are gathered at rank 0, which broadcasts them in one message.
-void Agreement::add_to(ScheduleBuilder& schedule, CallingRank place) {
+void Agreement::add_to(ScheduleBuilder& schedule, const CallContext& place) {
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(CallRecord));
     const Region all = schedule.scratch(place.ranks * bytes);
     const Region mine = all.part(place.rank * bytes, bytes);

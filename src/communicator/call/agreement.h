@@ -42,7 +42,8 @@ struct Disagreement {
 };
 
 // The record of a checked call.
-CallRecord record_of(const Call& call, const SignatureView& signature, bool persistent);
+CallRecord record_of(const weft_call& call, const Signature& signature, bool is_root,
+                     bool persistent);
 
 // Whether two ranks may make these calls together ("Agree" in weft/collective.h). Counts and types
 // may differ if the bytes are equal, unless they are reduced.
@@ -55,7 +56,7 @@ std::string in_words(const CallRecord& record);
 class Agreement {
   public:
     // Adds the exchange and the comparison to an empty schedule. Later operations wait for them.
-    static void add_to(ScheduleBuilder& schedule, CallingRank place);
+    static void add_to(ScheduleBuilder& schedule, const CallContext& place);
 
     // Call before starting such a schedule. `binding` keeps a pointer to this.
     void bind(const CallRecord& mine, const Group& group, Binding& binding);

@@ -22,7 +22,7 @@ bool lists_both(const Family& family, bool is_root) {
 }
 
 // The nonempty blocks, in the order in which they lie in the buffer.
-std::vector<std::size_t> in_order(const PosedList& list) {
+std::vector<std::size_t> in_order(const NormalizedBlocks& list) {
     std::vector<std::size_t> order(list.sizes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::erase_if(order, [&](std::size_t i) { return list.sizes[i] == 0; });
@@ -39,7 +39,7 @@ struct ListNames {
 
 // A buffer with blocks that differ.
 struct Listed {
-    const BlockArrays& arrays;
+    const weft_side& buffer;
     ListNames names;
     std::size_t blocks;
     std::span<const Rank> neighbors;  // of these blocks; empty: the blocks belong to ranks
@@ -51,19 +51,20 @@ struct Listed {
 };
 
 Status check_type(const Listed& listed, std::size_t i) {
-    if (type_bytes(listed.arrays.types[i]) > 0) return ok;
+    if (type_bytes(listed.buffer.types[i]) > 0) return ok;
     return failure(WEFT_REFUSED_ARGUMENT, "%s[%zu] = %d; expected one of weft_type",
-                   listed.names.types, i, static_cast<int>(listed.arrays.types[i]));
+                   listed.names.types, i, static_cast<int>(listed.buffer.types[i]));
 }
 
 // Checks the counts, and the types if each block has its own: the result then counts bytes.
 Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_type type) {
-    const std::int64_t* counts = listed.arrays.counts;
+    static_assert(sizeof(std::size_t) == sizeof(std::int64_t));
+    const auto* counts = reinterpret_cast<const std::int64_t*>(listed.buffer.counts);
     if (!counts && listed.blocks > 0)
         return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu counts", listed.names.counts,
                        listed.blocks);
     const bool has_types = listed.names.types != nullptr;
-    if (has_types && !listed.arrays.types && listed.blocks > 0)
+    if (has_types && !listed.buffer.types && listed.blocks > 0)
         return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected %zu types", listed.names.types,
                        listed.blocks);
     const bool is_computed =
@@ -74,7 +75,7 @@ Result<std::span<const std::int64_t>> check_counts(const Listed& listed, weft_ty
         if (listed.is_missing(i)) continue;
         if (has_types) {
             WEFT_RETURN_IF_NOT_OK(check_type(listed, i));
-            type = listed.arrays.types[i];
+            type = listed.buffer.types[i];
         }
         const auto element = static_cast<std::int64_t>(type_bytes(type));
         // The caller's counts are of type size_t.
@@ -96,7 +97,7 @@ Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
     const auto counts = check_counts(listed, type);
     if (!counts.is_ok()) return counts.status();
     BlockSpans blocks{*counts};
-    const std::int64_t* displacements = listed.arrays.displacements;
+    const std::int64_t* displacements = listed.buffer.displacements;
     if (!displacements) return blocks;
     blocks.displacements = {displacements, listed.blocks};
     const auto unit = static_cast<std::int64_t>(listed.names.types ? 1 : type_bytes(type));
@@ -112,8 +113,8 @@ Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
 }
 
 // A rank's send to itself and the matching receive must have the same size.
-Status check_own_block(const Family& family, const Call& call, const CallingRank& place,
-                       const SignatureView& signature) {
+Status check_own_block(const Family& family, const weft_call& call, const CallContext& place,
+                       const Signature& signature) {
     const bool is_root = place.rank == call.root;
     const bool sends_list = !signature.send.counts.empty();
     const bool counts_own_send = family.send_blocks(is_root) == Blocks::one;
@@ -130,27 +131,29 @@ Status check_own_block(const Family& family, const Call& call, const CallingRank
                        static_cast<long long>(received), unit);
     }
     const std::int64_t listed = (sends_list ? signature.send : signature.recv).counts[own];
-    if (static_cast<std::int64_t>(call.count) == listed) return ok;
+    const std::size_t count = (counts_own_send ? call.send : call.recv).count;
+    if (static_cast<std::int64_t>(count) == listed) return ok;
     return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected %s[%d] = %lld",
-                   counts_own_send ? "send_count" : "recv_count", call.count,
+                   counts_own_send ? "send_count" : "recv_count", count,
                    counts_own_send ? "recv_counts" : "send_counts", place.rank,
                    static_cast<long long>(listed));
 }
 
 // The same for edges of a rank to itself.
-Status check_own_edges(const Call& call, const CallingRank& place, const SignatureView& signature) {
+Status check_own_edges(const weft_call& call, const CallContext& place,
+                       const Signature& signature) {
     const Neighborhood& neighbors = *place.neighbors;
-    const std::int64_t unit = signature.fixed.unit_bytes;
+    const std::int64_t unit = signature.unit_bytes;
     std::size_t sent = 0;  // its blocks for itself, in their order
     for (std::size_t i = 0; i < neighbors.sources.size(); ++i) {
         const std::size_t block = neighbors.received(i);
         if (neighbors.sources[block] != place.rank) continue;
         const std::int64_t received = signature.recv.counts[block];
         if (signature.send.counts.empty()) {
-            if (static_cast<std::int64_t>(call.count) == received) continue;
+            if (static_cast<std::int64_t>(call.send.count) == received) continue;
             return failure(WEFT_REFUSED_ARGUMENT,
                            "send_count = %zu; expected recv_counts[%zu] = %lld, the same block",
-                           call.count, block, static_cast<long long>(received));
+                           call.send.count, block, static_cast<long long>(received));
         }
         while (neighbors.destinations[sent] != place.rank) ++sent;
         const std::size_t own = sent++;
@@ -168,9 +171,9 @@ Status check_own_edges(const Call& call, const CallingRank& place, const Signatu
 enum class BufferSide : std::uint8_t { send, recv };
 
 // Checks the arrays of a buffer with a block for each rank or neighbor.
-Result<BlockSpans> check_side(BufferSide side, const Call& call, const CallingRank& place,
-                              ByteCounts& room) {
-    const Family& family = algorithm::family_of(call.collective);
+Result<BlockSpans> check_side(BufferSide side, const weft_call& call, const CallContext& place,
+                              weft_type type, ByteCounts& room) {
+    const Family& family = algorithm::family_of(collective_of(call));
     const bool is_root = place.rank == call.root;
     const bool sends = side == BufferSide::send;
     const bool has_both = lists_both(family, is_root);
@@ -190,34 +193,33 @@ Result<BlockSpans> check_side(BufferSide side, const Call& call, const CallingRa
     // A rank that combines may keep a block of every other rank, each as large as its own.
     const std::int64_t most = family.reduces ? call_bytes_max / place.ranks : call_bytes_max;
     return check_list(
-        {sends ? call.send_blocks : call.recv_blocks, names,
+        {sends ? call.send : call.recv, names,
          static_cast<std::size_t>(algorithm::number_of(blocks, place.ranks, neighbors)), neighbors,
          most, sends ? room.send : room.recv},
-        call.type);
+        type);
 }
 
 }  // namespace
 
-Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room,
-                    SignatureView& signature) {
-    FixedSignature& fixed = signature.fixed;
-    const Family& family = algorithm::family_of(call.collective);
-    fixed.unit_bytes = family.has_types ? 1 : static_cast<std::int64_t>(type_bytes(call.type));
+Status check_blocks(const weft_call& call, const CallContext& place, weft_type type,
+                    ByteCounts& room, Signature& signature) {
+    const Family& family = algorithm::family_of(collective_of(call));
+    signature.unit_bytes = family.has_types ? 1 : static_cast<std::int64_t>(type_bytes(type));
     const bool is_root = place.rank == call.root;
     const bool sends_list = are_for_each(family.send_blocks(is_root));
     const bool recvs_list = are_for_each(family.recv_blocks(is_root));
-    if (sends_list && !(recvs_list && fixed.in_place)) {
-        Result<BlockSpans> list = check_side(BufferSide::send, call, place, room);
+    if (sends_list && !(recvs_list && signature.in_place)) {
+        Result<BlockSpans> list = check_side(BufferSide::send, call, place, type, room);
         if (!list.is_ok()) return list.status();
         signature.send = *list;
     }
     if (recvs_list) {
-        Result<BlockSpans> list = check_side(BufferSide::recv, call, place, room);
+        Result<BlockSpans> list = check_side(BufferSide::recv, call, place, type, room);
         if (!list.is_ok()) return list.status();
         signature.recv = *list;
     }
-    if (family.sizes == Sizes::agreed) fixed.bytes = signature.bytes() / place.ranks;
-    if (fixed.in_place || !(sends_list || recvs_list)) return ok;
+    if (family.sizes == Sizes::agreed) signature.bytes = signature.total_bytes() / place.ranks;
+    if (signature.in_place || !(sends_list || recvs_list)) return ok;
     if (family.is_among_neighbors()) return check_own_edges(call, place, signature);
     return check_own_block(family, call, place, signature);
 }
@@ -232,7 +234,7 @@ std::int64_t least_displacement(const BlockSpans& blocks) {
     return least.value_or(0);
 }
 
-PosedList::PosedList(const BlockSpans& blocks, std::int64_t unit_bytes) {
+NormalizedBlocks::NormalizedBlocks(const BlockSpans& blocks, std::int64_t unit_bytes) {
     const std::int64_t least = least_displacement(blocks);
     std::int64_t packed = 0;
     for (std::size_t i = 0; i < blocks.counts.size(); ++i) {
@@ -245,10 +247,10 @@ PosedList::PosedList(const BlockSpans& blocks, std::int64_t unit_bytes) {
     }
 }
 
-Status check_apart(const PosedList& list, const SignatureView& signature) {
+Status check_apart(const NormalizedBlocks& list, const Signature& signature) {
     const BlockSpans& blocks = signature.recv;
     if (blocks.displacements.empty()) return ok;
-    const Family& family = algorithm::family_of(signature.fixed.collective);
+    const Family& family = algorithm::family_of(signature.collective);
     const std::vector<std::size_t> order = in_order(list);
     for (std::size_t k = 1; k < order.size(); ++k) {
         const std::size_t before = order[k - 1];
@@ -262,7 +264,7 @@ Status check_apart(const PosedList& list, const SignatureView& signature) {
     return ok;
 }
 
-std::vector<UsedRange> used_ranges(const PosedList& list) {
+std::vector<UsedRange> used_ranges(const NormalizedBlocks& list) {
     std::vector<UsedRange> ranges;
     for (const std::size_t i : in_order(list)) {
         const UsedRange block{list.offsets[i], list.offsets[i] + list.sizes[i]};

@@ -23,23 +23,23 @@ struct ByteCounts {
 };
 
 // Checks the call's arrays and adds them to its signature. REQUIRES: the rest of the signature.
-Status check_blocks(const Call& call, const CallingRank& place, ByteCounts& room,
-                    SignatureView& signature);
+Status check_blocks(const weft_call& call, const CallContext& place, weft_type type,
+                    ByteCounts& room, Signature& signature);
 
 // The smallest displacement of a nonempty block.
 std::int64_t least_displacement(const BlockSpans& blocks);
 
 // In bytes, with the smallest displacement as offset 0.
-struct PosedList {
+struct NormalizedBlocks {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
 
-    PosedList(const BlockSpans& blocks, std::int64_t unit_bytes);
+    NormalizedBlocks(const BlockSpans& blocks, std::int64_t unit_bytes);
     algorithm::BlockList list() const { return {sizes, offsets}; }
 };
 
 // Refuses blocks of the receive buffer that overlap. `list` is of these blocks.
-Status check_apart(const PosedList& list, const SignatureView& signature);
+Status check_apart(const NormalizedBlocks& list, const Signature& signature);
 
 // From byte `begin` of a buffer up to byte `end`.
 struct UsedRange {
@@ -57,7 +57,7 @@ struct BufferUse {
     }
 };
 
-std::vector<UsedRange> used_ranges(const PosedList& list);
+std::vector<UsedRange> used_ranges(const NormalizedBlocks& list);
 bool have_common_bytes(const void* left_buf, const BufferUse& left, const void* right_buf,
                        const BufferUse& right);
 

@@ -1,44 +1,17 @@
-// A collective call as the caller made it, before any check.
+// Where a call is made, and which part of it counts on this rank. The call itself is a weft_call (weft/call.h).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-
-#include "algorithm/collective.h"
-#include "base/status.h"
+#include "algorithm/family.h"
 #include "shape/neighborhood.h"
 #include "shape/topology.h"
-#include "weft/types.h"
+#include "weft/call.h"
 
 namespace weft {
 
 class Torus;
 
-// Blocks that differ: by rank or neighbor, in elements.
-struct BlockArrays {
-    const std::int64_t* counts = nullptr;
-    const std::int64_t* displacements = nullptr;  // null: contiguous
-    // If the collective has them; displacements are bytes then.
-    const weft_type* types = nullptr;
-};
-
-struct Call {
-    Collective collective = Collective::barrier;
-    const void* send_buf = nullptr;  // or WEFT_IN_PLACE
-    void* recv_buf = nullptr;        // bcast: its only buffer
-    std::size_t count = 0;
-    weft_type type = WEFT_BYTE;
-    weft_op op = WEFT_OP_NULL;
-    int root = 0;
-    // The blocks of a buffer that has one for every rank or neighbor, if they differ. `count` is then the count of this
-    // rank's block in the other buffer.
-    BlockArrays send_blocks = {};
-    BlockArrays recv_blocks = {};
-    bool of_library = false;  // the library's own call: forced algorithms do not apply
-};
-
-// The caller.
-struct CallingRank {
+// What a communicator tells about its rank.
+struct CallContext {
     Rank rank = 0;
     Rank ranks = 1;
     bool combines = false;  // all ranks' transports combine on arrival; the same on all ranks
@@ -46,6 +19,32 @@ struct CallingRank {
     const Torus* torus = nullptr;             // null: its network was not declared to be one
     const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
     bool reproducible = false;                // its setting
+};
+
+// A buffer of blocks of `count` bytes.
+inline weft_side bytes_at(const void* data, std::size_t count) {
+    return {const_cast<void*>(data), count, nullptr, nullptr, WEFT_BYTE, nullptr};
+}
+
+inline Collective collective_of(const weft_call& call) {
+    return static_cast<Collective>(call.collective);
+}
+
+// Which buffers of a call this rank uses.
+struct UsedSides {
+    bool send;
+    bool recv;
+
+    UsedSides(const algorithm::Family& family, bool is_root, bool is_in_place) {
+        using algorithm::Blocks;
+        using algorithm::InPlace;
+        const bool spares_recv = family.in_place == InPlace::recv_at_root;
+        send = family.send_blocks(is_root) != Blocks::none &&
+               family.in_place != InPlace::root_has_one_buffer && !(is_in_place && !spares_recv);
+        recv = family.recv_blocks(is_root) != Blocks::none && !(is_in_place && spares_recv);
+    }
+    // The buffer that tells the count and type of this rank's blocks.
+    const weft_side& own(const weft_call& call) const { return send ? call.send : call.recv; }
 };
 
 }  // namespace weft

@@ -37,7 +37,7 @@ Status check_memory_of(const char* name, const void* buffer, const BufferUse& us
 }
 
 // How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this rank's buffers.
-std::size_t blocks_max(const Family& family, const CallingRank& place) {
+std::size_t blocks_max(const Family& family, const CallContext& place) {
     if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
         return static_cast<std::size_t>(place.ranks);
     if (family.sizes != Sizes::alike_on_rank) return 1;
@@ -46,17 +46,17 @@ std::size_t blocks_max(const Family& family, const CallingRank& place) {
 }
 
 // count * size of type, if `blocks` times that can still be addressed.
-Result<std::int64_t> block_bytes(const Call& call, std::size_t blocks, const char* name) {
-    const std::size_t element = type_bytes(call.type);
+Result<std::int64_t> block_bytes(std::size_t count, weft_type type, std::size_t blocks,
+                                 const char* name) {
+    const std::size_t element = type_bytes(type);
     const auto bytes_max = static_cast<std::size_t>(call_bytes_max);
     std::size_t bytes;
     std::size_t all;
     // (Divides only if it refuses: divisions are slow.)
-    if (__builtin_mul_overflow(call.count, element, &bytes) ||
+    if (__builtin_mul_overflow(count, element, &bytes) ||
         __builtin_mul_overflow(bytes, blocks, &all) || all > bytes_max) {
         return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
-                       name, call.count, bytes_max / element / blocks, blocks,
-                       type_name(call.type).c_str());
+                       name, count, bytes_max / element / blocks, blocks, type_name(type).c_str());
     }
     return static_cast<std::int64_t>(bytes);
 }
@@ -66,9 +66,9 @@ const char* name_of_count(const Family& family, bool is_root) {
     return family.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
 }
 
-bool is_in_place(const Family& family, const Call& call, const CallingRank& place) {
-    const void* spared = family.in_place == InPlace::recv_at_root ? call.recv_buf : call.send_buf;
-    return spared == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
+bool is_in_place(const Family& family, const weft_call& call, const CallContext& place) {
+    const weft_side& side = family.in_place == InPlace::recv_at_root ? call.recv : call.send;
+    return side.data == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
 }
 
 // Otherwise the arrays say how large blocks are.
@@ -80,20 +80,18 @@ bool looks_at_count(const Family& family, bool is_root, bool is_in_place) {
 }
 
 // A problem and the arrays it refers to.
-struct Posed {
-    PosedList send;
-    PosedList recv;
+struct BoundProblem {
+    NormalizedBlocks send;
+    NormalizedBlocks recv;
     Problem problem;
 
-    Posed(const SignatureView& signature, const CallingRank& place);
-    Posed(const Posed&) = delete;
-    Posed& operator=(const Posed&) = delete;
+    BoundProblem(const Signature& signature, const CallContext& place);
+    BoundProblem(const BoundProblem&) = delete;
+    BoundProblem& operator=(const BoundProblem&) = delete;
 };
 
-Posed::Posed(const SignatureView& signature, const CallingRank& place)
-    : send(signature.send, signature.fixed.unit_bytes),
-      recv(signature.recv, signature.fixed.unit_bytes) {
-    const FixedSignature& s = signature.fixed;
+BoundProblem::BoundProblem(const Signature& s, const CallContext& place)
+    : send(s.send, s.unit_bytes), recv(s.recv, s.unit_bytes) {
     const Family& family = algorithm::family_of(s.collective);
     algorithm::Agreed agreed = {.collective = s.collective,
                                 .ranks = place.ranks,
@@ -132,9 +130,22 @@ Status check_memory(const void* send_buf, const BufferUse& send, const void* rec
     return check_memory_of("send_buf", send_buf, send, device_memory);
 }
 
-Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts,
-             Checked& checked) {
-    const Family& family = algorithm::family_of(call.collective);
+// What a rank sends and what it receives are the same blocks, or, if sizes differ, have the same type.
+Status check_both_sides(const Family& family, const weft_call& call) {
+    const std::size_t sent = type_bytes(call.send.type);
+    const std::size_t received = type_bytes(call.recv.type);
+    if (family.reduces ? call.send.type != call.recv.type : sent != received) {
+        return failure(WEFT_REFUSED_ARGUMENT, "send.type = %s; expected recv.type = %s",
+                       type_name(call.send.type).c_str(), type_name(call.recv.type).c_str());
+    }
+    if (family.lists_blocks() || call.send.count == call.recv.count) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "send.count = %zu; expected recv.count = %zu",
+                   call.send.count, call.recv.count);
+}
+
+Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_counts,
+             Signature& signature, Binding& binding) {
+    const Family& family = algorithm::family_of(collective_of(call));
     if (family.has_root && (call.root < 0 || call.root >= place.ranks)) {
         return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root,
                        place.ranks - 1);
@@ -144,69 +155,75 @@ Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts
                        "comm has no topology; expected one made by weft_comm_cart or "
                        "weft_comm_graph, or a duplicate of it");
     }
-    if (type_bytes(call.type) == 0) {
-        return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
-                       static_cast<int>(call.type));
-    }
-    FixedSignature& signature = checked.signature.fixed;
-    signature.collective = call.collective;
-    signature.of_library = call.of_library;
+    const bool is_root = place.rank == call.root;
+    signature.collective = family.collective;
     signature.root = family.has_root ? call.root : 0;
     signature.in_place = is_in_place(family, call, place);
-    if (looks_at_count(family, place.rank == call.root, signature.in_place)) {
-        Result<std::int64_t> bytes = block_bytes(call, blocks_max(family, place),
-                                                 name_of_count(family, place.rank == call.root));
+    const UsedSides used(family, is_root, signature.in_place);
+    const weft_type type = family.has_types ? WEFT_BYTE : used.own(call).type;
+    if (type_bytes(type) == 0) {
+        return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
+                       static_cast<int>(type));
+    }
+    if (used.send && used.recv && !family.has_types)
+        WEFT_RETURN_IF_NOT_OK(check_both_sides(family, call));
+    if (looks_at_count(family, is_root, signature.in_place)) {
+        const bool sends_one = family.send_blocks(is_root) == Blocks::one;
+        const weft_side& one = !family.lists_blocks() ? used.own(call)
+                               : sends_one            ? call.send
+                                                      : call.recv;
+        Result<std::int64_t> bytes =
+            block_bytes(one.count, type, blocks_max(family, place), name_of_count(family, is_root));
         if (!bytes.is_ok()) return bytes.status();
         signature.bytes = *bytes;
     }
     if (family.reduces) {
-        Result<Reduction> reduction = bind_reduction(call.op, call.type);
+        Result<Reduction> reduction = bind_reduction(call.op, type);
         if (!reduction.is_ok()) return reduction.status();
-        checked.binding.reduction = *reduction;
+        binding.reduction = *reduction;
         signature.commutative = reduction->commutative;
         signature.combines = place.combines && reduction->kernel != nullptr;
         signature.reproducible = place.reproducible && !reduction->exact;
         // Data that is not reduced may have different types on different ranks.
-        signature.element_bytes = static_cast<std::int64_t>(type_bytes(call.type));
+        signature.element_bytes = static_cast<std::int64_t>(type_bytes(type));
     }
 
-    checked.binding.send = static_cast<const std::byte*>(call.send_buf);
-    checked.binding.recv = static_cast<std::byte*>(call.recv_buf);
+    binding.send = static_cast<const std::byte*>(call.send.data);
+    binding.recv = static_cast<std::byte*>(call.recv.data);
     if (!family.lists_blocks()) return ok;
-    WEFT_RETURN_IF_NOT_OK(check_blocks(call, place, byte_counts, checked.signature));
-    if (call.send_buf && call.send_buf != WEFT_IN_PLACE)
-        checked.binding.send += least_displacement(checked.signature.send) * signature.unit_bytes;
-    if (call.recv_buf && call.recv_buf != WEFT_IN_PLACE)
-        checked.binding.recv += least_displacement(checked.signature.recv) * signature.unit_bytes;
+    WEFT_RETURN_IF_NOT_OK(check_blocks(call, place, type, byte_counts, signature));
+    if (call.send.data && call.send.data != WEFT_IN_PLACE)
+        binding.send += least_displacement(signature.send) * signature.unit_bytes;
+    if (call.recv.data && call.recv.data != WEFT_IN_PLACE)
+        binding.recv += least_displacement(signature.recv) * signature.unit_bytes;
     return ok;
 }
 
-Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place) {
-    const Posed posed(signature, place);
-    WEFT_RETURN_IF_NOT_OK(check_apart(posed.recv, signature));
+Result<BufferUses> uses_of_buffers(const Signature& signature, const CallContext& place) {
+    const BoundProblem bound(signature, place);
+    WEFT_RETURN_IF_NOT_OK(check_apart(bound.recv, signature));
     const bool one_buffer =
-        algorithm::family_of(signature.fixed.collective).in_place == InPlace::root_has_one_buffer;
-    return BufferUses{{posed.problem.send_bytes(), used_ranges(posed.send)},
-                      {posed.problem.recv_bytes(), used_ranges(posed.recv)},
+        algorithm::family_of(signature.collective).in_place == InPlace::root_has_one_buffer;
+    return BufferUses{{bound.problem.send_bytes(), used_ranges(bound.send)},
+                      {bound.problem.recv_bytes(), used_ranges(bound.recv)},
                       one_buffer ? "buf" : "recv_buf"};
 }
 
-Status check_buffers(const Checked& call, const BufferUses& uses) {
-    return check_buffers(call.binding.send, uses.send, call.binding.recv, uses.recv,
-                         uses.recv_name);
+Status check_buffers(const Binding& binding, const BufferUses& uses) {
+    return check_buffers(binding.send, uses.send, binding.recv, uses.recv, uses.recv_name);
 }
 
-Status check_memory(const Checked& call, const BufferUses& uses, DeviceMemory device_memory) {
-    return check_memory(call.binding.send, uses.send, call.binding.recv, uses.recv, uses.recv_name,
+Status check_memory(const Binding& binding, const BufferUses& uses, DeviceMemory device_memory) {
+    return check_memory(binding.send, uses.send, binding.recv, uses.recv, uses.recv_name,
                         device_memory);
 }
 
-Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,
+Result<Schedule> build_schedule(const Signature& signature, const CallContext& place,
                                 const Selector& selector, bool is_checked) {
-    Posed posed(signature, place);
-    Problem& problem = posed.problem;
+    BoundProblem bound(signature, place);
+    Problem& problem = bound.problem;
     static const Selector nothing_forced;
-    const Selector& chooser = signature.fixed.of_library ? nothing_forced : selector;
+    const Selector& chooser = signature.of_library ? nothing_forced : selector;
     Result<Choice> choice = chooser.choose(problem.agreed);
     if (!choice.is_ok()) return choice.status();
     problem.agreed.tuning = choice->tuning;

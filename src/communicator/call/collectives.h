@@ -13,15 +13,6 @@
 
 namespace weft {
 
-// A checked call; its buffers have not been checked.
-struct Checked {
-    // (Not implicit: compilers would zero the whole object by a string instruction, which takes 9 ns.)
-    Checked() {}
-
-    SignatureView signature;
-    Binding binding;
-};
-
 // The parts of the caller's buffers that a call uses.
 struct BufferUses {
     BufferUse send;
@@ -42,16 +33,17 @@ Status check_buffers(const void* send_buf, const BufferUse& send, const void* re
 Status check_memory(const void* send_buf, const BufferUse& send, const void* recv_buf,
                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory);
 
-// Refuses a bad call with a sentence. Does not check its buffers. `checked`, which must be new, then refers to
-// `byte_counts` and to the call's arrays. (It is filled in place, because a copy would slow down starts.)
-Status check(const Call& call, const CallingRank& place, ByteCounts& byte_counts, Checked& checked);
+// Refuses a bad call with a sentence. Does not check its buffers. `signature` and `binding`, which must be new, then refer
+// to `byte_counts` and to the call's arrays. (They are filled in place, because a copy would slow down starts.)
+Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_counts,
+             Signature& signature, Binding& binding);
 // Refuses blocks that overlap.
-Result<BufferUses> uses_of_buffers(const SignatureView& signature, const CallingRank& place);
-Status check_buffers(const Checked& call, const BufferUses& uses);
-Status check_memory(const Checked& call, const BufferUses& uses, DeviceMemory device_memory);
+Result<BufferUses> uses_of_buffers(const Signature& signature, const CallContext& place);
+Status check_buffers(const Binding& binding, const BufferUses& uses);
+Status check_memory(const Binding& binding, const BufferUses& uses, DeviceMemory device_memory);
 
 // Builds this rank's schedule. `is_checked`: no data moves until the calls agree (see agreement.h).
-Result<Schedule> build_schedule(const SignatureView& signature, const CallingRank& place,
+Result<Schedule> build_schedule(const Signature& signature, const CallContext& place,
                                 const Selector& selector, bool is_checked);
 
 }  // namespace weft

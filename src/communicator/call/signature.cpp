@@ -6,46 +6,44 @@
 
 namespace weft {
 
-Signature::Signature(const SignatureView& view) : fixed_(view.fixed) {
-    const auto arrays = view.arrays();
+std::vector<std::int64_t> copy_arrays(Signature& signature) {
     std::size_t all = 0;
-    for (std::size_t i = 0; i < arrays.size(); ++i) all += lengths_[i] = arrays[i].size();
-    arrays_.reserve(all);
-    for (const auto& array : arrays) arrays_.insert(arrays_.end(), array.begin(), array.end());
-}
-
-SignatureView Signature::view() const {
-    SignatureView view{fixed_};
-    std::span<const std::int64_t> rest = arrays_;
-    std::size_t i = 0;
-    for (auto* array : {&view.send.counts, &view.send.displacements, &view.recv.counts,
-                        &view.recv.displacements}) {
-        *array = rest.first(lengths_[i]);
-        rest = rest.subspan(lengths_[i++]);
+    for (const auto& array : signature.arrays()) all += array.size();
+    std::vector<std::int64_t> copy;
+    copy.reserve(all);
+    for (auto* array : {&signature.send.counts, &signature.send.displacements,
+                        &signature.recv.counts, &signature.recv.displacements}) {
+        const std::size_t begin = copy.size();
+        copy.insert(copy.end(), array->begin(), array->end());
+        *array = std::span<const std::int64_t>(copy).subspan(begin);
     }
-    return view;
+    return copy;
 }
 
-bool Signature::is_of(const SignatureView& call) const {
-    if (fixed_ != call.fixed) return false;
-    if (arrays_.empty() && !call.has_arrays()) return true;
-    const auto equal = [](const auto& left, const auto& right) {
-        return std::ranges::equal(left, right);
-    };
-    return std::ranges::equal(view().arrays(), call.arrays(), equal);
+bool operator==(const Signature& left, const Signature& right) {
+    if (left.collective != right.collective || left.in_place != right.in_place ||
+        left.commutative != right.commutative || left.of_library != right.of_library ||
+        left.combines != right.combines || left.reproducible != right.reproducible ||
+        left.root != right.root || left.bytes != right.bytes ||
+        left.element_bytes != right.element_bytes || left.unit_bytes != right.unit_bytes) {
+        return false;
+    }
+    if (!left.has_arrays() && !right.has_arrays()) return true;
+    return std::ranges::equal(
+        left.arrays(), right.arrays(),
+        [](const auto& one, const auto& other) { return std::ranges::equal(one, other); });
 }
 
-std::uint64_t hash_of(const SignatureView& call) {
-    const FixedSignature& s = call.fixed;
+std::uint64_t hash_of(const Signature& s) {
     std::uint64_t hash = static_cast<std::uint64_t>(s.bytes) * 0x9e3779b97f4a7c15u;
     // Bits 32 to 37 and 54 to 59 of the hash choose a set of the cache.
     hash ^= static_cast<std::uint64_t>(s.collective) << 32 | std::uint64_t{s.in_place} << 59;
     hash ^= std::uint64_t{s.commutative} << 58;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes ^ s.unit_bytes) << 52;
-    if (!call.has_arrays()) return hash;
+    if (!s.has_arrays()) return hash;
     Hash all(hash);
-    for (const auto& array : call.arrays()) {
+    for (const auto& array : s.arrays()) {
         for (const std::int64_t value : array) all.add(static_cast<std::uint64_t>(value));
     }
     return all.value();

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "communicator/call/call.h"
+#include "support/call.h"
 #include "support/neighbors.h"
 
 namespace weft::test::random {

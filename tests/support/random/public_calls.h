@@ -45,94 +45,13 @@ class PublicCalls final : public Calls {
     }
     weft_status comm_free(weft_comm* comm) override { return weft_comm_free(comm); }
 
-    static const size_t* counts_of(const BlockArrays& blocks) {
-        return reinterpret_cast<const size_t*>(blocks.counts);
+    weft_status start(const Call& call, weft_comm comm, weft_request* request) override {
+        const weft_call record = call;
+        return weft_start_call(&record, WEFT_NONBLOCKING, comm, request);
     }
-
-    weft_status start(const Call& c, weft_comm comm, weft_request* request) override {
-        return make(c, comm, request, /*persistent=*/false);
-    }
-    weft_status init(const Call& c, weft_comm comm, weft_request* request) override {
-        return make(c, comm, request, /*persistent=*/true);
-    }
-    static weft_status make(const Call& c, weft_comm comm, weft_request* request, bool persistent) {
-        const auto call = [&](auto* starts, auto* inits, auto... arguments) {
-            return (persistent ? inits : starts)(arguments..., comm, request);
-        };
-        switch (c.collective) {
-            case Collective::barrier: return call(weft_ibarrier, weft_barrier_init);
-            case Collective::bcast:
-                return call(weft_ibcast, weft_bcast_init, c.recv_buf, c.count, c.type, c.root);
-            case Collective::gather:
-                return call(weft_igather, weft_gather_init, c.send_buf, c.recv_buf, c.count, c.type,
-                            c.root);
-            case Collective::scatter:
-                return call(weft_iscatter, weft_scatter_init, c.send_buf, c.recv_buf, c.count,
-                            c.type, c.root);
-            case Collective::allgather:
-                return call(weft_iallgather, weft_allgather_init, c.send_buf, c.recv_buf, c.count,
-                            c.type);
-            case Collective::alltoall:
-                return call(weft_ialltoall, weft_alltoall_init, c.send_buf, c.recv_buf, c.count,
-                            c.type);
-            case Collective::reduce:
-                return call(weft_ireduce, weft_reduce_init, c.send_buf, c.recv_buf, c.count, c.type,
-                            c.op, c.root);
-            case Collective::allreduce:
-                return call(weft_iallreduce, weft_allreduce_init, c.send_buf, c.recv_buf, c.count,
-                            c.type, c.op);
-            case Collective::reduce_scatter_block:
-                return call(weft_ireduce_scatter_block, weft_reduce_scatter_block_init, c.send_buf,
-                            c.recv_buf, c.count, c.type, c.op);
-            case Collective::allgatherv:
-                return call(weft_iallgatherv, weft_allgatherv_init, c.send_buf, c.count, c.recv_buf,
-                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
-            case Collective::reduce_scatter:
-                return call(weft_ireduce_scatter, weft_reduce_scatter_init, c.send_buf, c.recv_buf,
-                            counts_of(c.send_blocks), c.type, c.op);
-            case Collective::scan:
-                return call(weft_iscan, weft_scan_init, c.send_buf, c.recv_buf, c.count, c.type,
-                            c.op);
-            case Collective::exscan:
-                return call(weft_iexscan, weft_exscan_init, c.send_buf, c.recv_buf, c.count, c.type,
-                            c.op);
-            case Collective::gatherv:
-                return call(weft_igatherv, weft_gatherv_init, c.send_buf, c.count, c.recv_buf,
-                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type, c.root);
-            case Collective::scatterv:
-                return call(weft_iscatterv, weft_scatterv_init, c.send_buf,
-                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                            c.count, c.type, c.root);
-            case Collective::alltoallv:
-                return call(weft_ialltoallv, weft_alltoallv_init, c.send_buf,
-                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
-            case Collective::alltoallw:
-                return call(weft_ialltoallw, weft_alltoallw_init, c.send_buf,
-                            counts_of(c.send_blocks), c.send_blocks.displacements,
-                            c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                            c.recv_blocks.displacements, c.recv_blocks.types);
-            case Collective::neighbor_allgather:
-                return call(weft_ineighbor_allgather, weft_neighbor_allgather_init, c.send_buf,
-                            c.recv_buf, c.count, c.type);
-            case Collective::neighbor_allgatherv:
-                return call(weft_ineighbor_allgatherv, weft_neighbor_allgatherv_init, c.send_buf,
-                            c.count, c.recv_buf, counts_of(c.recv_blocks),
-                            c.recv_blocks.displacements, c.type);
-            case Collective::neighbor_alltoall:
-                return call(weft_ineighbor_alltoall, weft_neighbor_alltoall_init, c.send_buf,
-                            c.recv_buf, c.count, c.type);
-            case Collective::neighbor_alltoallv:
-                return call(weft_ineighbor_alltoallv, weft_neighbor_alltoallv_init, c.send_buf,
-                            counts_of(c.send_blocks), c.send_blocks.displacements, c.recv_buf,
-                            counts_of(c.recv_blocks), c.recv_blocks.displacements, c.type);
-            case Collective::neighbor_alltoallw:
-                return call(weft_ineighbor_alltoallw, weft_neighbor_alltoallw_init, c.send_buf,
-                            counts_of(c.send_blocks), c.send_blocks.displacements,
-                            c.send_blocks.types, c.recv_buf, counts_of(c.recv_blocks),
-                            c.recv_blocks.displacements, c.recv_blocks.types);
-        }
-        return WEFT_REFUSED_ARGUMENT;
+    weft_status init(const Call& call, weft_comm comm, weft_request* request) override {
+        const weft_call record = call;
+        return weft_start_call(&record, WEFT_PERSISTENT, comm, request);
     }
     weft_status start(weft_request* request) override { return weft_start(request); }
     weft_status startall(size_t count, weft_request* requests) override {
