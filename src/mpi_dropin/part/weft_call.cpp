@@ -7,7 +7,15 @@ bool is_neighborly(MpiCollective collective) {
 }
 
 bool combines(MpiCollective collective) {
-    return collective >= MpiCollective::Reduce && collective <= MpiCollective::Exscan;
+    switch (collective) {
+        case MpiCollective::Reduce:
+        case MpiCollective::Allreduce:
+        case MpiCollective::Reduce_scatter_block:
+        case MpiCollective::Reduce_scatter:
+        case MpiCollective::Scan:
+        case MpiCollective::Exscan: return true;
+        default: return false;
+    }
 }
 
 bool has_local_sizes(MpiCollective collective) {
@@ -23,6 +31,29 @@ bool has_local_sizes(MpiCollective collective) {
 }
 
 namespace {
+
+// The call's counts of blocks that have one size.
+void set_counts(WeftCall& call, std::size_t count) {
+    call.send.count = count;
+    call.recv.count = count;
+}
+
+void set_type(WeftCall& call, weft_type type) {
+    call.send.type = type;
+    call.recv.type = type;
+}
+
+bool is_listed(const ProgramBuffer& buffer) {
+    return buffer.form == ProgramBuffer::Shape::varying ||
+           buffer.form == ProgramBuffer::Shape::typed;
+}
+
+// Of a collective with blocks that differ.
+void describe(weft_side& side, const PackedBuffer& packed) {
+    side.count = packed.bytes();
+    side.counts = packed.counts();
+    side.displacements = packed.displs();
+}
 
 // The number of the rank's block for itself in a buffer.
 std::size_t own_block(const ProgramBuffer& buffer, int rank) {
@@ -62,11 +93,11 @@ WrongArguments match_own_part(Operation& operation, const Arguments& arguments, 
         send.leave_out(from);
         recv.leave_out(into);
     } else if (is_scatter) {
-        call.recv = const_cast<void*>(WEFT_IN_PLACE);
-        call.count = send.bytes();
+        call.recv.data = const_cast<void*>(WEFT_IN_PLACE);
+        set_counts(call, send.bytes());
     } else {
-        call.send = WEFT_IN_PLACE;
-        call.count = recv.bytes();
+        call.send.data = const_cast<void*>(WEFT_IN_PLACE);
+        set_counts(call, recv.bytes());
     }
     return {};
 }
@@ -100,15 +131,15 @@ WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, 
             return why;
     }
 
-    call.send = sends_in_place ? WEFT_IN_PLACE : operation.send.at();
-    call.recv = receives_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.recv.at();
+    void* const in_place = const_cast<void*>(WEFT_IN_PLACE);
+    call.send.data = sends_in_place ? in_place : operation.send.at();
+    call.recv.data = receives_in_place ? in_place : operation.recv.at();
     call.root = is_rooted ? arguments.root : 0;
-    call.send_count = operation.send.bytes();
     const bool is_bcast = operation.collective == MpiCollective::Bcast;
     // A rank without destinations may give any size of what it sends.
     const bool counts_sent = uses_send && arguments.send.form != ProgramBuffer::Shape::none &&
                              !(has_neighbors && comm.outdegree == 0);
-    call.count = counts_sent ? operation.send.bytes() : operation.recv.bytes();
+    set_counts(call, counts_sent ? operation.send.bytes() : operation.recv.bytes());
     // Blocks of neighbors that do not exist stay as they are.
     operation.fetches =
         operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
@@ -117,9 +148,11 @@ WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, 
         if (WrongArguments why = match_own_part(operation, arguments, is_scatter, copies, call))
             return why;
     }
-    if (is_scatter && arguments.recv.form == ProgramBuffer::Shape::one)
-        call.send_count = operation.recv.bytes();
-    call.bytes = call.count;
+    call.bytes = call.send.count;
+    if (is_listed(arguments.send) || is_listed(arguments.recv)) {
+        describe(call.send, operation.send);
+        describe(call.recv, operation.recv);
+    }
     return {};
 }
 
@@ -153,9 +186,9 @@ Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFa
     operation.combining = combining(arguments.op, type);
     if (!operation.combining) return Taker::the_mpi;
     call.op = op_of(*operation.combining);
-    call.type = WEFT_OPAQUE(type.size);
-    call.send = is_in_place ? WEFT_IN_PLACE : operation.send.at();
-    call.recv = is_root ? operation.recv.at() : nullptr;
+    set_type(call, WEFT_OPAQUE(type.size));
+    call.send.data = is_in_place ? const_cast<void*>(WEFT_IN_PLACE) : operation.send.at();
+    call.recv.data = is_root ? operation.recv.at() : nullptr;
     // Rank 0 of an exscan gets nothing.
     operation.fetches =
         operation.recv.has_copy() && (is_in_place || operation.collective == MpiCollective::Exscan);
@@ -192,14 +225,16 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
     }
     call.root = arguments.root == no_root ? 0 : arguments.root;
     const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    call.send = is_in_place ? WEFT_IN_PLACE : arguments.send.at;
-    call.recv = is_root ? arguments.recv.at : nullptr;
+    call.send.data = is_in_place ? const_cast<void*>(WEFT_IN_PLACE) : arguments.send.at;
+    call.recv.data = is_root ? arguments.recv.at : nullptr;
     if (elements > 0 && ((!is_in_place && arguments.send.at == MPI_IN_PLACE) ||
                          (is_root && arguments.recv.at == MPI_IN_PLACE))) {
         return refuse({MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"});
     }
-    call.count = static_cast<std::size_t>(elements);
-    call.bytes = call.count * static_cast<std::size_t>(type->size);
+    set_counts(call, static_cast<std::size_t>(elements));
+    call.bytes = call.send.count * static_cast<std::size_t>(type->size);
+    if (operation.collective == MpiCollective::Reduce_scatter)
+        call.send.counts = operation.elements.data();
     if (type->size <= 0) return Taker::the_mpi;
     if (arguments.op == MPI_OP_NULL || !is_defined(arguments.op, *type))
         return refuse(unsuitable_op);
@@ -208,14 +243,14 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
         return prepare_callbacks(operation, arguments, *type, elements, calls_back, copies, call,
                                  refusal);
     }
-    call.type = *type->element;
+    set_type(call, *type->element);
     if (copies == Copies::all && !is_in_place) {
         const std::int64_t blocks =
             operation.collective == MpiCollective::Reduce_scatter_block ? comm.ranks : 1;
         refusal = operation.send.describe(
             ProgramBuffer::one(arguments.send.at, elements * blocks, type->handle), 1, copies);
         if (refusal) return Taker::nobody;
-        call.send = operation.send.at();
+        call.send.data = operation.send.at();
     }
     return Taker::weft;
 }
@@ -240,66 +275,16 @@ Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back,
     return taker == Taker::nobody && refusal.is_left ? Taker::the_mpi : taker;
 }
 
-weft_status begin(Operation& operation, const WeftCall& p) {
-    weft_request* const request = &operation.request;
-    weft_comm const comm = operation.comm->comm;
-    const PackedBuffer& send = operation.send;
-    const PackedBuffer& recv = operation.recv;
-#define WEFT_BEGIN(name, ...)                                                 \
-    (operation.is_persistent ? weft_##name##_init(__VA_ARGS__, comm, request) \
-                             : weft_i##name(__VA_ARGS__, comm, request))
-    switch (operation.collective) {
-        case MpiCollective::Barrier:
-            return operation.is_persistent ? weft_barrier_init(comm, request)
-                                           : weft_ibarrier(comm, request);
-        case MpiCollective::Bcast: return WEFT_BEGIN(bcast, p.recv, p.count, p.type, p.root);
-        case MpiCollective::Gather:
-            return WEFT_BEGIN(gather, p.send, p.recv, p.count, p.type, p.root);
-        case MpiCollective::Gatherv:
-            return WEFT_BEGIN(gatherv, p.send, p.send_count, p.recv, recv.counts(), recv.displs(),
-                              p.type, p.root);
-        case MpiCollective::Scatter:
-            return WEFT_BEGIN(scatter, p.send, p.recv, p.count, p.type, p.root);
-        case MpiCollective::Scatterv:
-            return WEFT_BEGIN(scatterv, p.send, send.counts(), send.displs(), p.recv, p.send_count,
-                              p.type, p.root);
-        case MpiCollective::Allgather:
-            return WEFT_BEGIN(allgather, p.send, p.recv, p.count, p.type);
-        case MpiCollective::Allgatherv:
-            return WEFT_BEGIN(allgatherv, p.send, p.send_count, p.recv, recv.counts(),
-                              recv.displs(), p.type);
-        case MpiCollective::Alltoall: return WEFT_BEGIN(alltoall, p.send, p.recv, p.count, p.type);
-        case MpiCollective::Alltoallv:
-        case MpiCollective::Alltoallw:  // as bytes
-            return WEFT_BEGIN(alltoallv, p.send, send.counts(), send.displs(), p.recv,
-                              recv.counts(), recv.displs(), p.type);
-        case MpiCollective::Reduce:
-            return WEFT_BEGIN(reduce, p.send, p.recv, p.count, p.type, p.op, p.root);
-        case MpiCollective::Allreduce:
-            return WEFT_BEGIN(allreduce, p.send, p.recv, p.count, p.type, p.op);
-        case MpiCollective::Reduce_scatter:
-            return WEFT_BEGIN(reduce_scatter, p.send, p.recv, operation.elements.data(), p.type,
-                              p.op);
-        case MpiCollective::Reduce_scatter_block:
-            return WEFT_BEGIN(reduce_scatter_block, p.send, p.recv, p.count, p.type, p.op);
-        case MpiCollective::Scan: return WEFT_BEGIN(scan, p.send, p.recv, p.count, p.type, p.op);
-        case MpiCollective::Exscan:
-            return WEFT_BEGIN(exscan, p.send, p.recv, p.count, p.type, p.op);
-        case MpiCollective::Neighbor_allgather:
-            return WEFT_BEGIN(neighbor_allgather, p.send, p.recv, p.count, p.type);
-        case MpiCollective::Neighbor_allgatherv:
-            return WEFT_BEGIN(neighbor_allgatherv, p.send, p.send_count, p.recv, recv.counts(),
-                              recv.displs(), p.type);
-        case MpiCollective::Neighbor_alltoall:
-            return WEFT_BEGIN(neighbor_alltoall, p.send, p.recv, p.count, p.type);
-        case MpiCollective::Neighbor_alltoallv:
-        case MpiCollective::Neighbor_alltoallw:
-            return WEFT_BEGIN(neighbor_alltoallv, p.send, send.counts(), send.displs(), p.recv,
-                              recv.counts(), recv.displs(), p.type);
-        case MpiCollective::number: break;
-    }
-#undef WEFT_BEGIN
-    return WEFT_REFUSED_ARGUMENT;
+static_assert(static_cast<int>(MpiCollective::Exscan) == WEFT_COLLECTIVE_EXSCAN &&
+              static_cast<int>(MpiCollective::number) == WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLW + 1);
+
+weft_status begin(Operation& operation, WeftCall& call) {
+    call.collective = operation.collective == MpiCollective::Alltoallw ? WEFT_COLLECTIVE_ALLTOALLV
+                      : operation.collective == MpiCollective::Neighbor_alltoallw
+                          ? WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV  // as bytes
+                          : static_cast<weft_collective>(operation.collective);
+    return weft_start_call(&call, operation.is_persistent ? WEFT_PERSISTENT : WEFT_NONBLOCKING,
+                           operation.comm->comm, &operation.request);
 }
 
 }  // namespace weft::dropin

@@ -11,14 +11,9 @@
 
 namespace weft::dropin {
 
-struct WeftCall {
-    const void* send = nullptr;
-    void* recv = nullptr;
-    std::size_t count = 0;       // of a block
-    std::size_t send_count = 0;  // of a rank's block where the others' differ
-    weft_type type = WEFT_BYTE;
-    weft_op op = WEFT_OP_NULL;
-    int root = 0;
+struct WeftCall : weft_call {
+    WeftCall() : weft_call{} {}
+
     std::uint64_t bytes = 0;  // as statistics count them
 };
 
@@ -42,6 +37,6 @@ Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back,
               WeftCall& call, WrongArguments& refusal);
 
 // Starts it, or, if persistent, creates it.
-weft_status begin(Operation& operation, const WeftCall& call);
+weft_status begin(Operation& operation, WeftCall& call);
 
 }  // namespace weft::dropin
