@@ -192,12 +192,12 @@ TEST(OnDemand, IsWorkForAThreadThatFollowsASleepingLeader) {
     {
         Process& process = job.at(0).process();
         Engine::Hold hold(process.engine());
-        Result<Request*> made = process.world().start({.collective = Collective::bcast,
-                                                       .recv_buf = of_one[0].data(),
-                                                       .count = count,
-                                                       .type = WEFT_UINT64,
-                                                       .root = 1},
-                                                      /*waits=*/true);
+        Result<Request*> made = process.world().start(Call{.collective = Collective::bcast,
+                                                           .recv_buf = of_one[0].data(),
+                                                           .count = count,
+                                                           .type = WEFT_UINT64,
+                                                           .root = 1},
+                                                      {.waits = true});
         ASSERT_TRUE(made.is_ok()) << last_detail();
         Request& request = **made;
         EXPECT_EQ(process.engine().wait_until([&] { return request.is_done(); },

@@ -83,7 +83,8 @@ TEST_P(Lost, EndsAllRequestsWithItsReason) {
         EXPECT_GT(broken, 0);
         for (Rank rank = 0; rank < ranks; ++rank) {
             Engine::Hold hold(world.process(rank).engine());
-            Result<Request*> again = world.world(rank).start({.collective = Collective::barrier});
+            Result<Request*> again =
+                world.world(rank).start(Call{.collective = Collective::barrier});
             ASSERT_FALSE(again.is_ok());
             EXPECT_EQ(again.status().code, GetParam().code);
             EXPECT_EQ(again.status().rank, 2);
@@ -121,12 +122,12 @@ TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
                 if (world.world(rank).group().broken.code != WEFT_OK) continue;
                 auto* data = values[static_cast<std::size_t>(rank)].data();
                 Result<Request*> made =
-                    world.world(rank).start({.collective = Collective::allreduce,
-                                             .send_buf = WEFT_IN_PLACE,
-                                             .recv_buf = data + 10 * i,
-                                             .count = 10,
-                                             .type = WEFT_INT32,
-                                             .op = WEFT_SUM});
+                    world.world(rank).start(Call{.collective = Collective::allreduce,
+                                                 .send_buf = WEFT_IN_PLACE,
+                                                 .recv_buf = data + 10 * i,
+                                                 .count = 10,
+                                                 .type = WEFT_INT32,
+                                                 .op = WEFT_SUM});
                 ASSERT_TRUE(made.is_ok());
                 requests.push_back({rank, *made});
             }

@@ -21,10 +21,10 @@ TEST(ForcedAlgorithm, DoesNotKeepCommunicatorsFromBeingMade) {
         char into[32];
         EXPECT_EQ(rank.process()
                       .world()
-                      .start({.collective = Collective::allgather,
-                              .send_buf = from,
-                              .recv_buf = into,
-                              .count = sizeof from})
+                      .start(Call{.collective = Collective::allgather,
+                                  .send_buf = from,
+                                  .recv_buf = into,
+                                  .count = sizeof from})
                       .status()
                       .code,
                   WEFT_REFUSED_SETTING);
