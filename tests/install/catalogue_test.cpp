@@ -30,7 +30,7 @@ const Appearance appearances[] = {
 };
 
 // Name every collective.
-const char* const lists[] = {"README.md", "docs/man/weft-schedule.1", "CHANGELOG.md"};
+const char* const lists[] = {"docs/using.md", "docs/man/weft-schedule.1", "CHANGELOG.md"};
 
 TEST(Catalogue, IsEverywhere) {
     for (const Appearance& place : appearances) {
@@ -57,8 +57,8 @@ TEST(Catalogue, IsInTheListsForUsers) {
     }
 }
 
-TEST(Catalogue, ReadmeExplainsEveryEngine) {
-    const std::string text = content(WEFT_SOURCE_DIR "/README.md");
+TEST(Catalogue, UsersReadAboutEveryEngine) {
+    const std::string text = content(WEFT_SOURCE_DIR "/docs/using.md");
     for (const EngineTraits& engine : engine_list) {
         EXPECT_NE(text.find(std::string("\n| `") + engine.name + "`"), std::string::npos)
             << engine.name;

@@ -6,7 +6,9 @@
 #include <sstream>
 
 #include "mpi/mpis.h"
+#include "support/pattern.h"
 #include "support/process.h"
+#include "support/surroundings.h"
 
 namespace weft::test {
 namespace {
@@ -75,7 +77,7 @@ const char* const refusing = "WEFT_ENGINE=refused";
 void expect_right(const Block& block, const Finished& done) {
     EXPECT_EQ(done.status, 0) << block.where << "\n" << done.out << done.err;
     EXPECT_EQ(done.err, "") << block.where;
-    if (!block.where.starts_with("README.md")) return;
+    if (!block.where.starts_with("README.md") && !block.where.starts_with("docs/using.md")) return;
     const Lines lines = sorted_lines(done.out);
     ASSERT_EQ(lines.size(), 2u) << block.where;
     for (std::size_t rank = 0; rank < 2; ++rank) {
@@ -141,7 +143,48 @@ TEST_P(ReadmeOnMpi, ProgramsRunAndSayWhyTheyCannotStart) {
         EXPECT_EQ(done.out, "2 ranks\n") << block.where;
         expect_refused(block, run(mpi().job(2, program.path(), refusing)));
     }
-    EXPECT_EQ(tried, 1) << "README has one";
+    EXPECT_EQ(tried, 1) << "docs/using.md has one";
+}
+
+std::string replaced(std::string text, const std::string& old, const std::string& other) {
+    for (std::size_t at = 0; (at = text.find(old, at)) != text.npos; at += other.size())
+        text.replace(at, old.size(), other);
+    return text;
+}
+
+// What a reader pastes after MPICH and Weft are there, over a faster link and with little to compute.
+TEST_P(ReadmeOnMpi, TheTryOutRunsAProgramWithoutWeftAndWithIt) {
+    std::string absence = mpi().absence();
+    if (mpi().name != std::string("mpich")) absence = "README names MPICH";
+    if (!WEFT_HAS_TCP) absence = "without tcp there is nothing between nodes";
+    for (const std::string built : {"weft", "weft_mpi_mpich.so"}) {
+        if (!std::filesystem::exists(WEFT_BUILD_DIR "/" + built)) absence = built + " is not built";
+    }
+    if (absence.empty())
+        absence = absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+    if (!absence.empty()) GTEST_SKIP() << absence;
+
+    std::string pasted;
+    for (const Block& block : blocks_of("README.md")) {
+        if (block.has("weft preload ./mpi_overlap")) pasted = block.text;
+    }
+    pasted.erase(0, pasted.find("cat > launch"));
+    ASSERT_NE(pasted, "") << "README has the commands";
+    pasted = replaced(replaced(pasted, "1gbit", "10gbit"), "./mpi_overlap", "./mpi_overlap 1000");
+
+    const Folder folder;
+    std::ofstream(folder / "pasted") << "set -e\n" << pasted;
+    expect_success(
+        mpi().around("mpicc -std=c99 -pedantic -O2 -Wall -Wextra -Werror " WEFT_SOURCE_DIR
+                     "/examples/mpi_overlap.c -o " +
+                     (folder / "mpi_overlap")));
+    const Finished done = run(mpi().around("cd " + (folder / "") +
+                                           "; WEFT_STATS=1 PATH=" WEFT_BUILD_DIR
+                                           ":$PATH:/usr/sbin:/sbin timeout -k 2 50 sh pasted"));
+    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    EXPECT_EQ(matches_in(done.out, "2 ranks: [0-9.]+ s").size(), 2u) << done.out;
+    // The second time Weft has taken all 50 operations.
+    EXPECT_EQ(matches_in(done.err, "weft: MPI_Ibcast +50 +0 ").size(), 1u) << done.err;
 }
 
 }  // namespace

@@ -99,13 +99,13 @@ TEST_P(FromMpi, TheProgressThreadNeedsAnMpiForManyThreads) {
     expect("one_thread", 2, "WEFT_TRANSPORT=mpi WEFT_ENGINE=thread");
 }
 
-// README's program for an MPI: the second block of C.
-TEST_P(FromMpi, ReadmesProgramCountsTheRanks) {
-    const std::string readme = content(WEFT_SOURCE_DIR "/README.md");
+// The program for an MPI in docs/using.md: its block of C.
+TEST_P(FromMpi, TheDocumentedProgramCountsTheRanks) {
+    const std::string page = content(WEFT_SOURCE_DIR "/docs/using.md");
     const std::string fence = "```c\n";
-    const std::size_t begin = readme.find(fence, readme.find(fence) + 1) + fence.size();
+    const std::size_t begin = page.find(fence) + fence.size();
     const Folder folder;
-    std::ofstream(folder / "program.c") << readme.substr(begin, readme.find("```", begin) - begin);
+    std::ofstream(folder / "program.c") << page.substr(begin, page.find("```", begin) - begin);
     const std::string program = folder / "program";
     expect_success(mpi().around("mpicc -Wall -Wextra -Werror -I" WEFT_SOURCE_DIR "/include " +
                                 (folder / "program.c") + " -o " + program +
