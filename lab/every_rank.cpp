@@ -6,23 +6,23 @@ using algorithm::BlockList;
 using algorithm::Blocks;
 using algorithm::Sizes;
 
-EveryRank::EveryRank(const algorithm::Family& family, const algorithm::Agreed& agreed,
+EveryRank::EveryRank(const algorithm::CollectiveSpec& spec, const algorithm::GlobalArgs& agreed,
                      bool in_place, std::span<const std::int64_t> offsets, const Amount& amount,
                      std::int64_t gap, std::span<const Neighborhood> neighbors) {
     std::vector<Rank> all;
     for (Rank rank = 0; rank < agreed.ranks; ++rank) all.push_back(rank);
     for (Rank rank = 0; rank < agreed.ranks; ++rank) {
-        algorithm::OwnBlocks own;
-        if (family.is_among_neighbors()) own.neighbors = &neighbors[static_cast<std::size_t>(rank)];
-        if (family.sizes == Sizes::alike_on_rank) own.bytes = amount(rank, rank, 0);
+        algorithm::LocalBlocks own;
+        if (spec.is_among_neighbors()) own.neighbors = &neighbors[static_cast<std::size_t>(rank)];
+        if (spec.sizes == Sizes::uniform_per_rank) own.bytes = amount(rank, rank, 0);
         const bool is_root = rank == agreed.root;
         for (const bool sends : {true, false}) {
-            const Blocks blocks = sends ? family.send_blocks(is_root) : family.recv_blocks(is_root);
+            const Blocks blocks = sends ? spec.send_blocks(is_root) : spec.recv_blocks(is_root);
             BlockList& blocks_of = sends ? own.send : own.recv;
-            if (family.sizes == Sizes::agreed && blocks == Blocks::all)
+            if (spec.sizes == Sizes::known_to_all && blocks == Blocks::all)
                 blocks_of = {agreed.sizes, offsets};
-            if (family.sizes != Sizes::local) continue;
-            const bool has_one_for_all = own.neighbors && family.send.root == Blocks::one;
+            if (spec.sizes != Sizes::rank_local) continue;
+            const bool has_one_for_all = own.neighbors && spec.send.root == Blocks::one;
             const auto of = [&](Rank peer, std::size_t block) {
                 if (peer == no_rank) return std::int64_t{0};  // it is not sent
                 if (has_one_for_all) return sends ? amount(rank, rank, 0) : amount(peer, peer, 0);
@@ -41,7 +41,7 @@ EveryRank::EveryRank(const algorithm::Family& family, const algorithm::Agreed& a
             for (std::size_t i = 0; i < peers.size(); ++i) sizes.push_back(of(peers[i], i));
             blocks_of = list(std::move(sizes), gap);
         }
-        problems_.push_back(family.problem(agreed, rank, in_place, own));
+        problems_.push_back(spec.problem(agreed, rank, in_place, own));
     }
 }
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithm/family.h"
+#include "algorithm/collective_spec.h"
 
 namespace weft {
 
@@ -19,8 +19,8 @@ class EveryRank {
     // Blocks whose sizes all ranks know are agreed.sizes, at `offsets`; the caller keeps both. Other blocks have the
     // sizes that `amount` returns: contiguous, or with gaps and the last one first. `neighbors`: by rank, if the
     // collective is among neighbors; the caller keeps them too.
-    EveryRank(const algorithm::Family& family, const algorithm::Agreed& agreed, bool in_place,
-              std::span<const std::int64_t> offsets = {}, const Amount& amount = {},
+    EveryRank(const algorithm::CollectiveSpec& spec, const algorithm::GlobalArgs& agreed,
+              bool in_place, std::span<const std::int64_t> offsets = {}, const Amount& amount = {},
               std::int64_t gap = 0, std::span<const Neighborhood> neighbors = {});
 
     EveryRank(const EveryRank&) = delete;

@@ -11,28 +11,29 @@
 namespace weft::simulate {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Blocks;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 using model::after_first;
 using model::plus;
 using model::times;
 
 // The least number of bytes that enter some node, or leave one.
-std::int64_t bytes_of_busiest(const Family& family, const Agreed& agreed, Rank ranks_per_node) {
+std::int64_t bytes_of_busiest(const CollectiveSpec& spec, const GlobalArgs& agreed,
+                              Rank ranks_per_node) {
     const Rank nodes = agreed.ranks / ranks_per_node;
     if (agreed.collective == Collective::allreduce)
         return 2 * (times(nodes - 1, agreed.bytes) / nodes);
     const std::int64_t others = times(agreed.ranks - ranks_per_node, agreed.bytes);
     // Each of the node's ranks has a block for each other rank.
     if (agreed.collective == Collective::alltoall) return times(ranks_per_node, others);
-    return family.has_block_of_every_rank() ? others : agreed.bytes;
+    return spec.has_block_of_every_rank() ? others : agreed.bytes;
 }
 
 // The least number of bytes that some rank combines.
-std::int64_t combined_by_busiest(const Family& family, const Agreed& agreed) {
-    if (!family.reduces) return 0;
-    if (family.send.root == Blocks::all)  // one for each rank
+std::int64_t combined_by_busiest(const CollectiveSpec& spec, const GlobalArgs& agreed) {
+    if (!spec.reduces) return 0;
+    if (spec.send.root == Blocks::all)  // one for each rank
         return times(agreed.ranks - 1, agreed.bytes);
     const Rank operands = agreed.collective == Collective::exscan ? 2 : 1;
     return times(agreed.ranks - operands, agreed.bytes) / agreed.ranks;
@@ -49,22 +50,21 @@ struct LeastWork {
     std::int64_t combined_bytes = 0;  // by some rank
 };
 // Nothing: there are no bounds. All is 0 if there is nothing to do.
-std::optional<LeastWork> least_work(const Agreed& agreed, Rank ranks_per_node) {
-    const Family& family = algorithm::family_of(agreed.collective);
-    if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) return std::nullopt;
+std::optional<LeastWork> least_work(const GlobalArgs& agreed, Rank ranks_per_node) {
+    const CollectiveSpec& spec = algorithm::spec_of(agreed.collective);
+    if (spec.sizes != algorithm::Sizes::uniform || spec.is_among_neighbors()) return std::nullopt;
     LeastWork work;
-    if (agreed.ranks == 1 || (family.has_data() && agreed.bytes == 0)) return work;
-    work.spreads = !family.has_data() || family.recv.others != Blocks::none;
-    work.collects = !family.has_data() || family.send.others != Blocks::none;
-    work.leaves = family.recv.root != Blocks::all || family.recv.others != Blocks::none;
-    work.sends_and_receives = family.collective == Collective::allreduce ||
-                              family.send.others == Blocks::all ||
-                              family.recv.others == Blocks::all;
-    if (family.has_data()) {
-        work.rank_bytes = bytes_of_busiest(family, agreed, 1);
-        work.node_bytes = bytes_of_busiest(family, agreed, ranks_per_node);
+    if (agreed.ranks == 1 || (spec.has_data() && agreed.bytes == 0)) return work;
+    work.spreads = !spec.has_data() || spec.recv.others != Blocks::none;
+    work.collects = !spec.has_data() || spec.send.others != Blocks::none;
+    work.leaves = spec.recv.root != Blocks::all || spec.recv.others != Blocks::none;
+    work.sends_and_receives = spec.collective == Collective::allreduce ||
+                              spec.send.others == Blocks::all || spec.recv.others == Blocks::all;
+    if (spec.has_data()) {
+        work.rank_bytes = bytes_of_busiest(spec, agreed, 1);
+        work.node_bytes = bytes_of_busiest(spec, agreed, ranks_per_node);
     }
-    work.combined_bytes = combined_by_busiest(family, agreed);
+    work.combined_bytes = combined_by_busiest(spec, agreed);
     return work;
 }
 
@@ -121,7 +121,7 @@ struct Path {
 
 class Bound {
   public:
-    Bound(const Agreed& agreed, const LeastWork& work, const Surroundings& in)
+    Bound(const GlobalArgs& agreed, const LeastWork& work, const Surroundings& in)
         : agreed_(agreed),
           work_(work),
           in_(in),
@@ -284,7 +284,7 @@ class Bound {
                         times(2, plus(least.overhead_ps, times(further_bytes, byte_cpu_ps))));
     }
 
-    const Agreed& agreed_;
+    const GlobalArgs& agreed_;
     const LeastWork& work_;
     const Surroundings& in_;
     const Rank per_node_;
@@ -295,7 +295,7 @@ class Bound {
 
 }  // namespace
 
-std::optional<std::int64_t> lower_bound(const Agreed& agreed, const Surroundings& in) {
+std::optional<std::int64_t> lower_bound(const GlobalArgs& agreed, const Surroundings& in) {
     const Rank per_node = in.nodes && in.nodes->nodes > 1 ? in.nodes->ranks_per_node : 1;
     const std::optional<LeastWork> work = least_work(agreed, per_node);
     if (!work) return std::nullopt;

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "algorithm/family.h"
+#include "algorithm/collective_spec.h"
 #include "sim/surroundings.h"
 
 namespace weft::simulate {
@@ -19,11 +19,11 @@ namespace weft::simulate {
 // communication: theory, practice, and experience, 2007, doi:10.1002/cpe.1206; of allreduce: Pitch
 // Patarasuk, Xin Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009,
 // doi:10.1016/j.jpdc.2008.09.002
-std::optional<std::int64_t> lower_bound(const algorithm::Agreed& agreed,
+std::optional<std::int64_t> lower_bound(const algorithm::GlobalArgs& agreed,
                                         const Surroundings& surroundings);
 
 // On a network without limits of its own, where each rank has one CPU and one interface.
-inline std::optional<std::int64_t> lower_bound(const algorithm::Agreed& agreed,
+inline std::optional<std::int64_t> lower_bound(const algorithm::GlobalArgs& agreed,
                                                const LogGpParameters& parameters) {
     return lower_bound(agreed, Surroundings{parameters, {}, {}});
 }

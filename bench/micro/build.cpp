@@ -25,10 +25,10 @@ constexpr std::size_t operations_max = 10 * 2 * 10;
 constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 
 // Whether a call lists or moves a block for every rank; its schedules are built anyway.
-bool has_all_blocks(const Family& family, const Algorithm& algorithm) {
-    if (family.is_among_neighbors()) return false;
-    return family.lists_blocks() ||
-           (family.collective == Collective::alltoall && algorithm.name == std::string("bruck"));
+bool has_all_blocks(const CollectiveSpec& spec, const Algorithm& algorithm) {
+    if (spec.is_among_neighbors()) return false;
+    return spec.lists_blocks() ||
+           (spec.collective == Collective::alltoall && algorithm.name == std::string("bruck"));
 }
 
 double build_us(const Algorithm& algorithm, const Problem& problem) {
@@ -40,29 +40,29 @@ double build_us(const Algorithm& algorithm, const Problem& problem) {
     return static_cast<double>(end - begin) / 1000;
 }
 
-void add_rows(MicroRows& rows, const Family& family, int repetitions) {
+void add_rows(MicroRows& rows, const CollectiveSpec& spec, int repetitions) {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
-    for (Rank r = 0; family.sizes == algorithm::Sizes::agreed && r < ranks; ++r) {
+    for (Rank r = 0; spec.sizes == algorithm::Sizes::known_to_all && r < ranks; ++r) {
         sizes.push_back(block_bytes);
         offsets.push_back(r * block_bytes);
     }
     const Torus torus({32, 32});
-    const Agreed agreed = {.ranks = ranks,
-                           .bytes = family.agrees_on_sizes() ? block_bytes : -1,
-                           .sizes = sizes,
-                           .element_bytes = 8,
-                           .torus = &torus};
+    const GlobalArgs agreed = {.ranks = ranks,
+                               .bytes = spec.agrees_on_sizes() ? block_bytes : -1,
+                               .sizes = sizes,
+                               .element_bytes = 8,
+                               .torus = &torus};
     static constexpr Dimension grid[] = {{32, true}, {32, true}};
     std::vector<Neighborhood> neighbors;
     for (Rank r = 0; r < ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));
     const EveryRank every_rank(
-        family, agreed, /*in_place=*/false, offsets,
+        spec, agreed, /*in_place=*/false, offsets,
         [](Rank, Rank, std::size_t) { return block_bytes; },
         /*gap=*/0, neighbors);
-    for (const Algorithm* algorithm : family.algorithms) {
+    for (const Algorithm* algorithm : spec.algorithms) {
         const Result<Schedule> schedule = build_rank(*algorithm, every_rank.problems().front());
-        const bool has_all = has_all_blocks(family, *algorithm);
+        const bool has_all = has_all_blocks(spec, *algorithm);
         if (!has_all && schedule.is_ok() && (*schedule).ops().size() > operations_max) continue;
         double worst = 0;
         for (const Rank rank : probed) {
@@ -74,7 +74,7 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
             worst = std::max(worst, median(samples));
         }
         rows.push_back(
-            {std::string("building ") + family.name + " " + algorithm->name + ", 1,024 ranks", "",
+            {std::string("building ") + spec.name + " " + algorithm->name + ", 1,024 ranks", "",
              worst, "us", has_all ? listing_bar_us : bar_us, has_all ? "< 70 us" : "< 20 us"});
     }
 }
@@ -82,19 +82,19 @@ void add_rows(MicroRows& rows, const Family& family, int repetitions) {
 // The slowest of some ranks, for a vector that takes 1,000 rounds more than a single block.
 void add_circulant_row(MicroRows& rows, const char* collective, int repetitions) {
     constexpr Rank million = 1 << 20;
-    const Family& family = *find_family(collective);
-    const Algorithm& circulant = *family.find("circulant");
-    Agreed agreed = {.ranks = million, .bytes = 1000 * 1024, .element_bytes = 8};
+    const CollectiveSpec& spec = *find_spec(collective);
+    const Algorithm& circulant = *spec.find("circulant");
+    GlobalArgs agreed = {.ranks = million, .bytes = 1000 * 1024, .element_bytes = 8};
     agreed.tuning.segment_bytes = 1024;
     double worst = 0;
     for (const Rank rank : {0, 1, million / 3, million / 2 - 1, million - 1}) {
-        const Problem problem = family.problem(agreed, rank, /*in_place=*/false);
+        const Problem problem = spec.problem(agreed, rank, /*in_place=*/false);
         std::vector<double> samples;
         for (int i = 0; i < repetitions; ++i) samples.push_back(build_us(circulant, problem));
         worst = std::max(worst, median(samples));
     }
-    rows.push_back({std::string("building ") + family.name + " circulant, 1,048,576 ranks", "",
-                    worst, "us", 1000, "< 1 ms"});
+    rows.push_back({std::string("building ") + spec.name + " circulant, 1,048,576 ranks", "", worst,
+                    "us", 1000, "< 1 ms"});
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void add_circulant_row(MicroRows& rows, const char* collective, int repetitions)
 MicroRows measure_build(const Job& job, int repetitions) {
     MicroRows rows;
     if (job.rank == 0) {  // the other rank sleeps in the next collective
-        for (const Family& family : catalogue()) add_rows(rows, family, repetitions);
+        for (const CollectiveSpec& spec : catalogue()) add_rows(rows, spec, repetitions);
         add_circulant_row(rows, "bcast", repetitions);
         add_circulant_row(rows, "reduce", repetitions);
     }

@@ -52,15 +52,15 @@ MicroRows measure_start(const Job& job, int repetitions) {
     MicroRows rows;
     for (const Collective* what : collectives()) {
         // Names of calls begin with i.
-        const algorithm::Family* family = algorithm::find_family(what->name + 1);
-        if (!family) continue;
+        const algorithm::CollectiveSpec* spec = algorithm::find_spec(what->name + 1);
+        if (!spec) continue;
         for (const EngineKind engine : {EngineKind::manual, EngineKind::thread}) {
             must(weft_set_engine(static_cast<weft_engine>(engine)), "weft_set_engine");
             const Cost cost = measure(job, *what, repetitions);
             const std::string title = std::string("cached start of ") + what->name +
                                       (what->has_size ? " of 8 bytes" : "");
             const char* const name = traits(engine).name;
-            if (family->lists_blocks()) {
+            if (spec->lists_blocks()) {
                 rows.push_back({title, name, cost.median_us, "us"});
             } else {
                 rows.push_back({title, name, cost.median_us, "us", bar_us, "< 1 us"});

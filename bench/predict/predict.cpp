@@ -76,7 +76,7 @@ Result<Plan> make_plan(const PredictOptions& options) {
     Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
     if (!subjects.is_ok()) return subjects.status();
     for (const Subject& subject : *subjects) {
-        if (subject.family->sizes == algorithm::Sizes::alike)
+        if (subject.spec->sizes == algorithm::Sizes::uniform)
             plan.subjects.push_back(subject);
         else if (!options.collectives.empty())
             return failure(WEFT_REFUSED_ARGUMENT,
@@ -88,12 +88,13 @@ Result<Plan> make_plan(const PredictOptions& options) {
 
 // By the simulator, with the parameters of messages as large as the largest. Nothing: the call does not meet the
 // algorithm's needs.
-std::optional<double> predicted_us(const algorithm::Family& family, const std::string& setting,
-                                   const algorithm::Agreed& agreed, const Network& network) {
+std::optional<double> predicted_us(const algorithm::CollectiveSpec& spec,
+                                   const std::string& setting, const algorithm::GlobalArgs& agreed,
+                                   const Network& network) {
     std::vector<Schedule> schedules;
     std::int64_t longest = 0;
     for (Rank r = 0; r < agreed.ranks; ++r) {
-        std::optional<Schedule> schedule = schedule_of(family, setting, agreed, r);
+        std::optional<Schedule> schedule = schedule_of(spec, setting, agreed, r);
         if (!schedule) return std::nullopt;
         for (const Op& op : (*schedule).ops()) {
             if (op.kind == OpKind::send) longest = std::max(longest, op.bytes);
@@ -163,12 +164,12 @@ struct Report {
         const bool repeats = timing.differs <= repeats_within;
         unrepeated += repeats ? 0 : 1;
         ++cells;
-        table.add({subject.family->name, size, timing.algorithm, fixed(timing.us, 1),
+        table.add({subject.spec->name, size, timing.algorithm, fixed(timing.us, 1),
                    us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-",
                    repeats ? "" : "differs by " + fixed(100 * timing.differs, 0) + " %",
                    timing.others()});
         JsonLine line;
-        line.add("collective", subject.family->name)
+        line.add("collective", subject.spec->name)
             .add("bytes", bytes)
             .add("algorithm", timing.algorithm)
             .add("same_schedules", timing.alike)
@@ -249,7 +250,7 @@ ModelSelection selection_of(const Plan& plan, const Testbed& testbed) {
 
 // As make_candidates() names it. Nothing: the model does not choose.
 std::optional<std::string> chosen_by(const ModelSelection& selection,
-                                     const algorithm::Agreed& agreed) {
+                                     const algorithm::GlobalArgs& agreed) {
     const std::optional<Choice> choice = selection.choose(agreed);
     if (!choice) return std::nullopt;
     const std::int64_t segment_bytes = choice->tuning.segment_bytes;
@@ -275,15 +276,15 @@ int run_rank(const PredictOptions& options, const Plan& plan,
     std::size_t done = 0;
     const std::size_t points = plan.subjects.size() * plan.sizes.size();
     for (const Subject& subject : plan.subjects) {
-        std::vector<Candidate> candidates = make_candidates(job, *subject.family);
+        std::vector<Candidate> candidates = make_candidates(job, *subject.spec);
         for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
             progress.show(static_cast<double>(done++) / static_cast<double>(points),
-                          std::string(subject.family->name) + " " + size_text(bytes));
-            const algorithm::Agreed agreed = subject.agreed(bytes, topology);
+                          std::string(subject.spec->name) + " " + size_text(bytes));
+            const algorithm::GlobalArgs agreed = subject.agreed(bytes, topology);
             const std::optional<std::string> by_model = chosen_by(selection, agreed);
             std::vector<Candidate> all = candidates;
             if (by_model && std::ranges::find(all, *by_model, &Candidate::setting) == all.end())
-                all.push_back(make_candidate(job, *subject.family, *by_model));
+                all.push_back(make_candidate(job, *subject.spec, *by_model));
             const Timings timings = measure_candidates(
                 subject, topology, bytes, all, options.repetitions, Endurance::all, rest_ns);
             all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(candidates.size()));
@@ -291,8 +292,7 @@ int run_rank(const PredictOptions& options, const Plan& plan,
             if (job.rank != 0) continue;
             std::vector<std::optional<double>> predicted;
             for (const Timing& timing : timings)
-                predicted.push_back(
-                    predicted_us(*subject.family, timing.algorithm, agreed, network));
+                predicted.push_back(predicted_us(*subject.spec, timing.algorithm, agreed, network));
             report.add(subject, bytes, timings, predicted, by_model, file);
         }
         free_candidates(candidates);

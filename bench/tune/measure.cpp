@@ -19,9 +19,9 @@ constexpr int turn = 10;
 
 // (A call refuses an inner algorithm that does not suit the number of leaders.)
 std::vector<std::string> parameters_of(const algorithm::Algorithm& known,
-                                       const algorithm::Family& family) {
+                                       const algorithm::CollectiveSpec& spec) {
     std::vector<std::string> inners = {""};
-    for (const algorithm::Algorithm* flat : family.flat_algorithms())
+    for (const algorithm::Algorithm* flat : spec.flat_algorithms())
         inners.push_back(std::string(":inner=") + flat->name);
     switch (known.tunes) {
         case algorithm::Tunes::nothing: return {""};
@@ -83,8 +83,8 @@ std::vector<std::size_t> first_alike(const Subject& subject, const Topology& top
     std::vector<std::uint64_t> mine;
     for (const Candidate& candidate : candidates) {
         std::optional<Schedule> schedule;
-        if (subject.family->sizes == algorithm::Sizes::alike)
-            schedule = schedule_of(*subject.family, candidate.setting,
+        if (subject.spec->sizes == algorithm::Sizes::uniform)
+            schedule = schedule_of(*subject.spec, candidate.setting,
                                    subject.agreed(bytes, topology), job.rank);
         mine.push_back(schedule ? steps_hash(*schedule) : Hash().add(candidate.setting).value());
     }
@@ -106,9 +106,9 @@ std::vector<std::size_t> first_alike(const Subject& subject, const Topology& top
 
 }  // namespace
 
-algorithm::Agreed Subject::agreed(std::int64_t bytes, const Topology& topology) const {
-    algorithm::Agreed agreed;
-    agreed.collective = family->collective;
+algorithm::GlobalArgs Subject::agreed(std::int64_t bytes, const Topology& topology) const {
+    algorithm::GlobalArgs agreed;
+    agreed.collective = spec->collective;
     agreed.ranks = topology.ranks();
     agreed.bytes = bytes;
     agreed.topology = &topology;
@@ -123,14 +123,15 @@ algorithm::Agreed Subject::agreed(std::int64_t bytes, const Topology& topology) 
     return agreed;
 }
 
-std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::string& setting,
-                                    algorithm::Agreed agreed, Rank rank) {
-    const Result<Choice> choice = parse_choice(family, setting, family.name);
+std::optional<Schedule> schedule_of(const algorithm::CollectiveSpec& spec,
+                                    const std::string& setting, algorithm::GlobalArgs agreed,
+                                    Rank rank) {
+    const Result<Choice> choice = parse_choice(spec, setting, spec.name);
     if (!choice.is_ok()) return std::nullopt;
     agreed.tuning = (*choice).tuning;
     if (!(*choice).algorithm->unmet_need(agreed).empty()) return std::nullopt;
     Result<Schedule> schedule =
-        build_rank(*(*choice).algorithm, family.problem(agreed, rank, /*in_place=*/false));
+        build_rank(*(*choice).algorithm, spec.problem(agreed, rank, /*in_place=*/false));
     if (!schedule.is_ok()) return std::nullopt;
     return std::move(*schedule);
 }
@@ -146,26 +147,26 @@ Result<std::vector<Subject>> find_subjects(const std::vector<std::string>& names
     std::vector<Subject> subjects;
     for (const Collective* collective : wanted) {
         // Names of calls begin with i.
-        if (const algorithm::Family* family = algorithm::find_family(collective->name + 1))
-            subjects.push_back({collective, family});
+        if (const algorithm::CollectiveSpec* spec = algorithm::find_spec(collective->name + 1))
+            subjects.push_back({collective, spec});
     }
     return subjects;
 }
 
-Candidate make_candidate(const Job& job, const algorithm::Family& family,
+Candidate make_candidate(const Job& job, const algorithm::CollectiveSpec& spec,
                          const std::string& setting) {
     Candidate candidate{setting, job};
-    must(weft_comm_dup_with(job.comm, (std::string(family.name) + "=" + setting).c_str(),
+    must(weft_comm_dup_with(job.comm, (std::string(spec.name) + "=" + setting).c_str(),
                             &candidate.job.comm),
          "weft_comm_dup_with");
     return candidate;
 }
 
-std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family) {
+std::vector<Candidate> make_candidates(const Job& job, const algorithm::CollectiveSpec& spec) {
     std::vector<Candidate> made;
-    for (const algorithm::Algorithm* known : family.algorithms) {
-        for (const std::string& parameters : parameters_of(*known, family))
-            made.push_back(make_candidate(job, family, known->name + parameters));
+    for (const algorithm::Algorithm* known : spec.algorithms) {
+        for (const std::string& parameters : parameters_of(*known, spec))
+            made.push_back(make_candidate(job, spec, known->name + parameters));
     }
     return made;
 }

@@ -14,14 +14,14 @@ namespace weft::bench {
 // A collective of the bench, and the library's description of it.
 struct Subject {
     const Collective* collective;
-    const algorithm::Family* family;
+    const algorithm::CollectiveSpec* spec;
 
     // Without sizes there is one measurement.
     std::vector<std::int64_t> sizes(const std::vector<std::int64_t>& all) const {
         return collective->has_size ? all : std::vector<std::int64_t>{0};
     }
     // The call of this size that the bench makes. REQUIRES: blocks have one size.
-    algorithm::Agreed agreed(std::int64_t bytes, const Topology& topology) const;
+    algorithm::GlobalArgs agreed(std::int64_t bytes, const Topology& topology) const;
 };
 
 // Those of these names ("ibcast"); without names all. Calls that have no algorithms are left out. Refuses an unknown name.
@@ -34,15 +34,16 @@ struct Candidate {
 };
 
 // Collective.
-Candidate make_candidate(const Job& job, const algorithm::Family& family,
+Candidate make_candidate(const Job& job, const algorithm::CollectiveSpec& spec,
                          const std::string& setting);
 // All algorithms of the collective, each with several values of its parameters, if any. Collective.
-std::vector<Candidate> make_candidates(const Job& job, const algorithm::Family& family);
+std::vector<Candidate> make_candidates(const Job& job, const algorithm::CollectiveSpec& spec);
 void free_candidates(std::vector<Candidate>& candidates);
 
 // That of this name, with the setting's parameters. Nothing: the call does not meet its needs.
-std::optional<Schedule> schedule_of(const algorithm::Family& family, const std::string& setting,
-                                    algorithm::Agreed agreed, Rank rank);
+std::optional<Schedule> schedule_of(const algorithm::CollectiveSpec& spec,
+                                    const std::string& setting, algorithm::GlobalArgs agreed,
+                                    Rank rank);
 
 // fastest: a candidate whose interval lies above the fastest's is left out from then on, and all end when the rest have
 // narrow intervals. all: none is left out, and there are as many repetitions as asked for (or a few more).

@@ -139,22 +139,22 @@ Status Record::add(const std::string& collective, std::int64_t bytes, const Timi
     return ok;
 }
 
-std::string Place::conditions(const algorithm::Family& family) const {
+std::string Place::conditions(const algorithm::CollectiveSpec& spec) const {
     return " ranks=" + std::to_string(ranks) + " nodes=" + std::to_string(nodes) +
-           (reproducible && family.reduces ? " reproducible" : "") +
+           (reproducible && spec.reduces ? " reproducible" : "") +
            (engine.empty() ? "" : " engine=" + engine);
 }
 
-std::string table_lines(const Record& record, const algorithm::Family& family,
+std::string table_lines(const Record& record, const algorithm::CollectiveSpec& spec,
                         const std::vector<std::int64_t>& sizes, bool has_bytes,
                         const Place& place) {
     std::string text;
     std::vector<const Timings*> timings;
     for (const std::int64_t bytes : sizes) {
-        timings.push_back(&record.of(family.name, bytes));
+        timings.push_back(&record.of(spec.name, bytes));
         text += comment(bytes, *timings.back());
     }
-    const std::string begin = family.name + place.conditions(family);
+    const std::string begin = spec.name + place.conditions(spec);
     if (!has_bytes) return text + begin + " " + choose_for_all(timings) + "\n";
     const std::vector<std::string> chosen = choose_by_size(timings);
     std::int64_t from = 0;

@@ -60,11 +60,11 @@ struct Place {
     std::string engine = "";    // "": all
     bool reproducible = false;  // the lines of reductions
 
-    std::string conditions(const algorithm::Family& family) const;
+    std::string conditions(const algorithm::CollectiveSpec& spec) const;
 };
 
 // The lines of one collective. `has_bytes`: the choice may depend on them.
-std::string table_lines(const Record& record, const algorithm::Family& family,
+std::string table_lines(const Record& record, const algorithm::CollectiveSpec& spec,
                         const std::vector<std::int64_t>& sizes, bool has_bytes, const Place& place);
 
 }  // namespace weft::bench

@@ -68,9 +68,9 @@ void write_table(const TuneOptions& options, const Plan& plan, const Record& rec
                        "\n# Median microseconds by bytes of a block, start and wait, the slowest "
                        "rank.\n";
     for (const Subject& subject : plan.subjects) {
-        const bool has_bytes = subject.collective->has_size && subject.family->agrees_on_sizes();
-        text += "\n" +
-                table_lines(record, *subject.family, subject.sizes(plan.sizes), has_bytes, place);
+        const bool has_bytes = subject.collective->has_size && subject.spec->agrees_on_sizes();
+        text +=
+            "\n" + table_lines(record, *subject.spec, subject.sizes(plan.sizes), has_bytes, place);
     }
     if (!replace_file(options.output, text).is_ok()) fail("%s", last_detail());
     std::printf(
@@ -105,16 +105,16 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
     Progress progress(job.rank == 0);
     std::size_t done = 0;
     for (const Subject& subject : plan.subjects) {
-        std::vector<Candidate> candidates = make_candidates(job, *subject.family);
+        std::vector<Candidate> candidates = make_candidates(job, *subject.spec);
         for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
             progress.show(static_cast<double>(done++) / static_cast<double>(plan.points()),
-                          std::string(subject.family->name) + " " + size_text(bytes));
-            if (agree(job, job.rank == 0 && record->has(subject.family->name, bytes))) continue;
+                          std::string(subject.spec->name) + " " + size_text(bytes));
+            if (agree(job, job.rank == 0 && record->has(subject.spec->name, bytes))) continue;
             const Timings timings =
                 measure_candidates(subject, topology, bytes, candidates, options.repetitions,
                                    options.all_repetitions ? Endurance::all : Endurance::fastest);
             if (job.rank != 0) continue;
-            const Status added = record->add(subject.family->name, bytes, timings);
+            const Status added = record->add(subject.spec->name, bytes, timings);
             if (!added.is_ok()) fail("%s", last_detail());
         }
         free_candidates(candidates);

@@ -267,7 +267,7 @@ void SimNetwork::drop_after(Wire& wire, std::size_t kept) {
 
 // --- Faults --------------------------------------------------------------------------------------
 
-void SimNetwork::abandon(Rank rank, std::uint64_t context) {
+void SimNetwork::cancel_context(Rank rank, std::uint64_t context) {
     for (Wire& wire : wires_) {
         if (wire.stream.context() != context) continue;
         if (wire.sends.rank == rank) {
@@ -277,21 +277,21 @@ void SimNetwork::abandon(Rank rank, std::uint64_t context) {
             forget_posts(wire.recvs);
         }
     }
-    retire(rank, context);
+    close_context(rank, context);
 }
 
 // No message is lost for lack of memory.
-void SimNetwork::admit(Rank rank, std::uint64_t context) {
-    (void)node(rank).contexts.admit(context);
+void SimNetwork::open_context(Rank rank, std::uint64_t context) {
+    (void)node(rank).contexts.open_context(context);
 }
 
-void SimNetwork::retire(Rank rank, std::uint64_t context) {
+void SimNetwork::close_context(Rank rank, std::uint64_t context) {
     node(rank).contexts.remove(context);
     drop_unwanted_messages(rank);
 }
 
-void SimNetwork::keep_early(Rank rank, bool keep) {
-    node(rank).contexts.keep_early(keep);
+void SimNetwork::buffer_unknown(Rank rank, bool keep) {
+    node(rank).contexts.buffer_unknown(keep);
     drop_unwanted_messages(rank);
 }
 

@@ -71,10 +71,10 @@ class SimNetwork {
     Posted post_send(Rank from, Lane lane, Bytes data, Token token);
     Posted post_recv(Rank to, Lane lane, MutBytes data, Token token);
     std::size_t poll(Rank rank, std::span<Completion> done);
-    void abandon(Rank rank, std::uint64_t context);
-    void admit(Rank rank, std::uint64_t context);
-    void retire(Rank rank, std::uint64_t context);
-    void keep_early(Rank rank, bool keep);
+    void cancel_context(Rank rank, std::uint64_t context);
+    void open_context(Rank rank, std::uint64_t context);
+    void close_context(Rank rank, std::uint64_t context);
+    void buffer_unknown(Rank rank, bool keep);
 
   private:
     struct Post {

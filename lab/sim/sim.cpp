@@ -16,9 +16,11 @@ Posted SimTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
 
 std::size_t SimTransport::poll(std::span<Completion> done) { return network_.poll(rank_, done); }
 
-void SimTransport::abandon(std::uint64_t context) { network_.abandon(rank_, context); }
-void SimTransport::admit(std::uint64_t context) { network_.admit(rank_, context); }
-void SimTransport::retire(std::uint64_t context) { network_.retire(rank_, context); }
-void SimTransport::keep_early(bool keep) { network_.keep_early(rank_, keep); }
+void SimTransport::cancel_context(std::uint64_t context) {
+    network_.cancel_context(rank_, context);
+}
+void SimTransport::open_context(std::uint64_t context) { network_.open_context(rank_, context); }
+void SimTransport::close_context(std::uint64_t context) { network_.close_context(rank_, context); }
+void SimTransport::buffer_unknown(bool keep) { network_.buffer_unknown(rank_, keep); }
 
 }  // namespace weft

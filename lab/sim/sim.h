@@ -16,10 +16,10 @@ class SimTransport final : public Transport {
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    void abandon(std::uint64_t context) override;
-    void admit(std::uint64_t context) override;
-    void retire(std::uint64_t context) override;
-    void keep_early(bool keep) override;
+    void cancel_context(std::uint64_t context) override;
+    void open_context(std::uint64_t context) override;
+    void close_context(std::uint64_t context) override;
+    void buffer_unknown(bool keep) override;
 
   private:
     SimNetwork& network_;

@@ -226,8 +226,8 @@ std::size_t CheckingTransport::poll(std::span<Completion> done) {
 
 // --- Abandoned contexts --------------------------------------------------------------------------
 
-void CheckingTransport::abandon(std::uint64_t context) {
-    inner_.abandon(context);
+void CheckingTransport::cancel_context(std::uint64_t context) {
+    inner_.cancel_context(context);
     abandoned_contexts_.insert(context);
     for (auto i = pending_.begin(); i != pending_.end();) {
         Pending& pending = i->second;

@@ -43,7 +43,7 @@ class CheckingTransport final : public ForwardingTransport {
 
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    void abandon(std::uint64_t context) override;
+    void cancel_context(std::uint64_t context) override;
 
   private:
     struct Pending {

@@ -141,8 +141,8 @@ std::size_t FaultyTransport::poll(std::span<Completion> done) {
     return reported;
 }
 
-void FaultyTransport::abandon(std::uint64_t context) {
-    inner_.abandon(context);
+void FaultyTransport::cancel_context(std::uint64_t context) {
+    inner_.cancel_context(context);
     std::erase_if(pending_,
                   [&](const auto& entry) { return entry.second.lane.stream.context() == context; });
     std::erase_if(held_, [&](const Held& held) {

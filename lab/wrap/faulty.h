@@ -38,7 +38,7 @@ class FaultyTransport final : public ForwardingTransport {
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;
-    void abandon(std::uint64_t context) override;
+    void cancel_context(std::uint64_t context) override;
 
   private:
     struct Pending {

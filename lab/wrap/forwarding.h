@@ -35,16 +35,16 @@ class ForwardingTransport : public Transport, private Combining {
     std::uint64_t pieces_moved() const override { return inner_.pieces_moved(); }
     bool has_work() const override { return inner_.has_work(); }
     void list_owed(std::vector<Rank>& peers) const override { inner_.list_owed(peers); }
-    void abandon(std::uint64_t context) override { inner_.abandon(context); }
+    void cancel_context(std::uint64_t context) override { inner_.cancel_context(context); }
     DedicatedConnections* dedicated_connections() override {
         return inner_.dedicated_connections();
     }
     void dedicate(std::uint64_t context, std::uint32_t streams) override {
         inner_.dedicate(context, streams);
     }
-    void admit(std::uint64_t context) override { inner_.admit(context); }
-    void retire(std::uint64_t context) override { inner_.retire(context); }
-    void keep_early(bool keep) override { inner_.keep_early(keep); }
+    void open_context(std::uint64_t context) override { inner_.open_context(context); }
+    void close_context(std::uint64_t context) override { inner_.close_context(context); }
+    void buffer_unknown(bool keep) override { inner_.buffer_unknown(keep); }
 
   protected:
     // All receives come here. `combination`: null if the receive does not combine.

@@ -66,8 +66,8 @@ std::size_t RecordingTransport::poll(std::span<Completion> done) {
     return reported;
 }
 
-void RecordingTransport::abandon(std::uint64_t context) {
-    inner_.abandon(context);
+void RecordingTransport::cancel_context(std::uint64_t context) {
+    inner_.cancel_context(context);
     Event record;
     record.what = What::abandon;
     record.lane.stream = {context, 0};

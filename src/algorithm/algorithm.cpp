@@ -4,7 +4,7 @@
 
 namespace weft::algorithm {
 
-std::string Algorithm::unmet_need(const Agreed& agreed) const {
+std::string Algorithm::unmet_need(const GlobalArgs& agreed) const {
     const auto radix = tunes == Tunes::ports ? agreed.tuning.radix() : 2;
     if (needs.ranks_are_a_power_of_ports_plus_1 && !is_power_of(radix, agreed.ranks)) {
         return "a number of ranks that is a power of " + std::to_string(radix) +
@@ -26,7 +26,7 @@ std::string Algorithm::unmet_need(const Agreed& agreed) const {
         return "an operation that commutes; this call's does not";
     }
     if (agreed.tuning.inner && follows_inner()) {
-        Agreed among_leaders = agreed;
+        GlobalArgs among_leaders = agreed;
         among_leaders.ranks = leaders(agreed);
         among_leaders.topology = nullptr;
         among_leaders.tuning = {};

@@ -24,7 +24,7 @@ Status dissemination(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t dissemination_messages(const Agreed& a) {
+std::int64_t dissemination_messages(const GlobalArgs& a) {
     return multiples_below(a.ranks, a.tuning.radix());
 }
 
@@ -40,9 +40,11 @@ extern const Algorithm barrier_dissemination = {
         "Hensgen, Finkel, Manber: Two algorithms for barrier synchronization, 1988, "
         "doi:10.1007/BF01379320",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
+        return ceil_log(a.tuning.radix(), a.ranks);
+    },
     .sent_messages_max = dissemination_messages,
-    .sent_bytes_max = [](const Agreed&) -> std::int64_t { return 0; },
+    .sent_bytes_max = [](const GlobalArgs&) -> std::int64_t { return 0; },
     .build = dissemination,
 };
 
@@ -74,7 +76,7 @@ Status hierarchical(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t hierarchical_messages(const Agreed& a) {
+std::int64_t hierarchical_messages(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     return ceil_log2(nodes.nodes()) + ceil_log2(nodes.size_max());
 }
@@ -90,12 +92,12 @@ extern const Algorithm barrier_hierarchical = {
         "doi:10.1007/978-3-642-03770-2_41",
     .follows_topology = true,
     .rounds =
-        [](const Agreed& a) {
+        [](const GlobalArgs& a) {
             return Hierarchy(a).nodes.size_max() - 1 + hierarchical_messages(a);
         },
     .sent_messages_max = hierarchical_messages,
-    .sent_bytes_max = [](const Agreed&) -> std::int64_t { return 0; },
-    .bytes_between_nodes = [](const Agreed&) -> std::int64_t { return 0; },
+    .sent_bytes_max = [](const GlobalArgs&) -> std::int64_t { return 0; },
+    .bytes_between_nodes = [](const GlobalArgs&) -> std::int64_t { return 0; },
     .build = hierarchical,
 };
 

@@ -31,53 +31,53 @@ constexpr std::span<const Algorithm* const> algorithms_of(Collective collective)
 
 // --- What a collective promises ---
 
-void synchronize(Promises& p) { p.synchronize(); }
+void synchronize(Postconditions& p) { p.synchronize(); }
 
-void root_to_all(Promises& p) {
+void root_to_all(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.move({p.root(), 0}, {r, 0});
 }
 
-void all_to_root(Promises& p) {
+void all_to_root(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.move({r, 0}, {p.root(), r});
 }
 
-void own_block_of_root(Promises& p) {
+void own_block_of_root(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.move({p.root(), r}, {r, 0});
 }
 
-void all_to_all_ranks(Promises& p) {
+void all_to_all_ranks(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) {
         for (Rank from = 0; from < p.ranks(); ++from) p.move({from, 0}, {r, from});
     }
 }
 
-void exchange(Promises& p) {
+void exchange(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) {
         for (Rank from = 0; from < p.ranks(); ++from) p.move({from, r}, {r, from});
     }
 }
 
-void combine_at_root(Promises& p) { p.combine(p.everyone(), 0, {p.root(), 0}); }
+void combine_at_root(Postconditions& p) { p.combine(p.everyone(), 0, {p.root(), 0}); }
 
-void combine_everywhere(Promises& p) {
+void combine_everywhere(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.combine(p.everyone(), 0, {r, 0});
 }
 
-void combine_own_block(Promises& p) {
+void combine_own_block(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.combine(p.everyone(), r, {r, 0});
 }
 
-void combine_up_to_rank(Promises& p) {
+void combine_up_to_rank(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) p.combine({0, r}, 0, {r, 0});
 }
 
-void combine_below_rank(Promises& p) {
+void combine_below_rank(Postconditions& p) {
     for (Rank r = 1; r < p.ranks(); ++r) p.combine({0, r - 1}, 0, {r, 0});
 }
 
 // Every rank gets a block from each neighbor: the same block as others get, or its own.
 template <bool is_same_block>
-void from_neighbors(Promises& p) {
+void from_neighbors(Postconditions& p) {
     for (Rank r = 0; r < p.ranks(); ++r) {
         const Neighborhood& own = p.neighbors(r);
         for (std::size_t block = 0; block < own.sources.size(); ++block) {
@@ -91,7 +91,7 @@ void from_neighbors(Promises& p) {
 
 // --- The collectives, in the order of Collective ---
 
-constexpr Family families[] = {
+constexpr CollectiveSpec specs[] = {
     // Barrier: no rank leaves before every rank has entered.
     {.collective = Collective::barrier,
      .name = "barrier",
@@ -174,7 +174,7 @@ constexpr Family families[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::one),
      .recv = everywhere(Blocks::all),
-     .sizes = Sizes::agreed,
+     .sizes = Sizes::known_to_all,
      .promise = all_to_all_ranks,
      .algorithms = algorithms_of(Collective::allgatherv)},
     // Reduce-scatter: rank r gets the combination of all ranks' blocks r; blocks may differ in size.
@@ -184,7 +184,7 @@ constexpr Family families[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::all),
      .recv = everywhere(Blocks::one),
-     .sizes = Sizes::agreed,
+     .sizes = Sizes::known_to_all,
      .promise = combine_own_block,
      .algorithms = algorithms_of(Collective::reduce_scatter)},
     // Scan: rank r gets the combination of the blocks of ranks 0..r.
@@ -212,7 +212,7 @@ constexpr Family families[] = {
      .in_place = InPlace::send_at_root,
      .send = everywhere(Blocks::one),
      .recv = at_root(Blocks::all),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .promise = all_to_root,
      .algorithms = algorithms_of(Collective::gatherv)},
     // Scatterv: every rank gets its block from the root; blocks may differ in size and lie anywhere.
@@ -222,7 +222,7 @@ constexpr Family families[] = {
      .in_place = InPlace::recv_at_root,
      .send = at_root(Blocks::all),
      .recv = everywhere(Blocks::one),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .promise = own_block_of_root,
      .algorithms = algorithms_of(Collective::scatterv)},
     // Alltoallv: block s of rank r's result is block r of rank s's contribution; blocks may differ in size
@@ -232,7 +232,7 @@ constexpr Family families[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::all),
      .recv = everywhere(Blocks::all),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .promise = exchange,
      .algorithms = algorithms_of(Collective::alltoallv)},
     // Alltoallw: block s of rank r's result is block r of rank s's contribution; blocks may differ in size and
@@ -242,7 +242,7 @@ constexpr Family families[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::all),
      .recv = everywhere(Blocks::all),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .has_types = true,
      .promise = exchange,
      .algorithms = algorithms_of(Collective::alltoallw)},
@@ -252,7 +252,7 @@ constexpr Family families[] = {
      .name = "neighbor_allgather",
      .send = everywhere(Blocks::one),
      .recv = everywhere(Blocks::neighbors),
-     .sizes = Sizes::alike_on_rank,
+     .sizes = Sizes::uniform_per_rank,
      .promise = from_neighbors<true>,
      .algorithms = algorithms_of(Collective::neighbor_allgather)},
     // Neighbor_allgatherv: as neighbor_allgather; contributions may differ in size, and results lie
@@ -261,7 +261,7 @@ constexpr Family families[] = {
      .name = "neighbor_allgatherv",
      .send = everywhere(Blocks::one),
      .recv = everywhere(Blocks::neighbors),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .promise = from_neighbors<true>,
      .algorithms = algorithms_of(Collective::neighbor_allgatherv)},
     // Neighbor_alltoall: every rank sends a block to each of its neighbors in a topology, and gets one
@@ -270,7 +270,7 @@ constexpr Family families[] = {
      .name = "neighbor_alltoall",
      .send = everywhere(Blocks::neighbors),
      .recv = everywhere(Blocks::neighbors),
-     .sizes = Sizes::alike_on_rank,
+     .sizes = Sizes::uniform_per_rank,
      .promise = from_neighbors<false>,
      .algorithms = algorithms_of(Collective::neighbor_alltoall)},
     // Neighbor_alltoallv: as neighbor_alltoall; blocks may differ in size and lie anywhere.
@@ -278,7 +278,7 @@ constexpr Family families[] = {
      .name = "neighbor_alltoallv",
      .send = everywhere(Blocks::neighbors),
      .recv = everywhere(Blocks::neighbors),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .promise = from_neighbors<false>,
      .algorithms = algorithms_of(Collective::neighbor_alltoallv)},
     // Neighbor_alltoallw: as neighbor_alltoallv; blocks may differ in type as well.
@@ -286,26 +286,26 @@ constexpr Family families[] = {
      .name = "neighbor_alltoallw",
      .send = everywhere(Blocks::neighbors),
      .recv = everywhere(Blocks::neighbors),
-     .sizes = Sizes::local,
+     .sizes = Sizes::rank_local,
      .has_types = true,
      .promise = from_neighbors<false>,
      .algorithms = algorithms_of(Collective::neighbor_alltoallw)},
 };
-static_assert(std::size(families) == collectives);
+static_assert(std::size(specs) == collectives);
 
 }  // namespace
 
-std::span<const Family> catalogue() { return families; }
+std::span<const CollectiveSpec> catalogue() { return specs; }
 
-const Family& family_of(Collective collective) {
-    const Family& family = families[static_cast<std::size_t>(collective)];
-    WEFT_ASSERT(family.collective == collective);
-    return family;
+const CollectiveSpec& spec_of(Collective collective) {
+    const CollectiveSpec& spec = specs[static_cast<std::size_t>(collective)];
+    WEFT_ASSERT(spec.collective == collective);
+    return spec;
 }
 
-const Family* find_family(std::string_view collective) {
-    for (const Family& family : families) {
-        if (family.name == collective) return &family;
+const CollectiveSpec* find_spec(std::string_view collective) {
+    for (const CollectiveSpec& spec : specs) {
+        if (spec.name == collective) return &spec;
     }
     return nullptr;
 }

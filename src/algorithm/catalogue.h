@@ -5,14 +5,14 @@
 #include <span>
 #include <string_view>
 
-#include "algorithm/family.h"
+#include "algorithm/collective_spec.h"
 
 namespace weft::algorithm {
 
 // Indexed by Collective.
-std::span<const Family> catalogue();
-const Family& family_of(Collective collective);
+std::span<const CollectiveSpec> catalogue();
+const CollectiveSpec& spec_of(Collective collective);
 // Null: unknown.
-const Family* find_family(std::string_view collective);
+const CollectiveSpec* find_spec(std::string_view collective);
 
 }  // namespace weft::algorithm

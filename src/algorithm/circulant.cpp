@@ -14,7 +14,7 @@ std::size_t index_of(const std::vector<int>& numbers, int number) {
 
 }  // namespace
 
-CirculantRounds::CirculantRounds(const Agreed& a, Rank rank, std::int64_t blocks)
+CirculantRounds::CirculantRounds(const GlobalArgs& a, Rank rank, std::int64_t blocks)
     : rank_(rank),
       root_(a.root),
       skips_(circulant_skips(a.ranks)),
@@ -65,7 +65,7 @@ std::int64_t CirculantRounds::sent_bytes(std::int64_t bytes, std::int64_t last_b
     return sum;
 }
 
-std::int64_t circulant_rounds(const Agreed& a, std::int64_t blocks) {
+std::int64_t circulant_rounds(const GlobalArgs& a, std::int64_t blocks) {
     return blocks == 0 || a.ranks == 1 ? 0 : blocks - 1 + ceil_log2(a.ranks);
 }
 

@@ -17,7 +17,7 @@ namespace weft::algorithm {
 class CirculantRounds {
   public:
     // REQUIRES: blocks > 0, and more than one rank.
-    CirculantRounds(const Agreed& a, Rank rank, std::int64_t blocks);
+    CirculantRounds(const GlobalArgs& a, Rank rank, std::int64_t blocks);
 
     std::size_t in_phase() const { return skips_.size() - 1; }
     std::int64_t phases() const { return phases_; }
@@ -58,6 +58,6 @@ class CirculantRounds {
 };
 
 // Claims; `blocks` may be 0.
-std::int64_t circulant_rounds(const Agreed& a, std::int64_t blocks);
+std::int64_t circulant_rounds(const GlobalArgs& a, std::int64_t blocks);
 
 }  // namespace weft::algorithm

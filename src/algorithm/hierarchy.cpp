@@ -15,7 +15,7 @@ Tree tree_in_node(const Hierarchy& in, Rank rank) {
 
 }  // namespace
 
-Hierarchy::Hierarchy(const Agreed& a, Rank root)
+Hierarchy::Hierarchy(const GlobalArgs& a, Rank root)
     : Hierarchy(
           a.topology ? *a.topology : Topology(std::vector<Rank>(static_cast<std::size_t>(a.ranks))),
           root) {}
@@ -38,7 +38,7 @@ OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
     return reduce_along(tree_in_node(in, rank), 1, from, into, schedule);
 }
 
-std::int64_t bytes_beyond_the_root(const Agreed& a) {
+std::int64_t bytes_beyond_the_root(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     return a.bytes * (a.ranks - nodes.size(nodes.node_of(a.root)));
 }

@@ -15,7 +15,7 @@ namespace weft::algorithm {
 
 // The nodes of a call, and a leader for each: the root if it is there, otherwise the lowest rank.
 struct Hierarchy {
-    explicit Hierarchy(const Agreed& agreed, Rank root = 0);
+    explicit Hierarchy(const GlobalArgs& agreed, Rank root = 0);
     explicit Hierarchy(Topology of, Rank root = 0);
 
     Topology nodes;
@@ -35,7 +35,7 @@ OpId reduce_in_node(const Hierarchy& in, Rank rank, Region from, Region into,
                     ScheduleBuilder& schedule);
 
 // The algorithm by which leaders exchange; `usual` if the tuning names none.
-inline const Algorithm& inner_of(const Agreed& a, const Algorithm& usual) {
+inline const Algorithm& inner_of(const GlobalArgs& a, const Algorithm& usual) {
     return a.tuning.inner ? *a.tuning.inner : usual;
 }
 
@@ -50,7 +50,7 @@ void for_each_message(const Algorithm& step, const Problem& leader, F f) {
 }
 
 // The bytes of all blocks that do not belong to ranks of the root's node.
-std::int64_t bytes_beyond_the_root(const Agreed& a);
+std::int64_t bytes_beyond_the_root(const GlobalArgs& a);
 
 // Calls f(place, first, ranks) for the consecutive ranks of a node, from the place of the first on.
 template <class F>

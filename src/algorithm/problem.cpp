@@ -5,11 +5,11 @@
 
 namespace weft::algorithm {
 
-std::int64_t Agreed::total_bytes() const {
+std::int64_t GlobalArgs::total_bytes() const {
     return sizes.empty() ? ranks * bytes : std::reduce(sizes.begin(), sizes.end());
 }
 
-std::int64_t Agreed::bytes_of_others_max() const {
+std::int64_t GlobalArgs::bytes_of_others_max() const {
     if (ranks == 1) return 0;
     return total_bytes() - (sizes.empty() ? bytes : *std::ranges::min_element(sizes));
 }

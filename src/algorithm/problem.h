@@ -30,7 +30,7 @@ struct Tuning {
 };
 
 // What all ranks know about a call. Selection, needs and claims see nothing else.
-struct Agreed {
+struct GlobalArgs {
     Collective collective = Collective::barrier;
     Rank ranks = 1;
     Rank root = 0;
@@ -40,8 +40,9 @@ struct Agreed {
     std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ and all ranks know them
     std::int64_t element_bytes = 1;            // data is cut only between elements
     bool commutative = true;                   // operands may be combined in any order
-    bool reproducible = false;  // by one association (Promise::reproducible); never if commutative
-    bool combines = false;      // operands can be combined on arrival (transport.h: Combining)
+    bool reproducible =
+        false;  // by one association (Postcondition::reproducible); never if commutative
+    bool combines = false;  // operands can be combined on arrival (transport.h: Combining)
     const Topology* topology = nullptr;  // which ranks share a node; null: all share one
     const Torus* torus = nullptr;        // the network between the ranks, if it was declared
     Tuning tuning = {};
@@ -89,7 +90,7 @@ struct Layout {
 
 // One rank's part in a call. In place, contribution and result lie in the same buffer.
 struct Problem {
-    Agreed agreed;
+    GlobalArgs agreed;
     Rank rank = 0;
     bool in_place = false;                    // on this rank
     Layout send;                              // what this rank contributes

@@ -9,7 +9,7 @@
 namespace weft::algorithm {
 
 // Receives an operand from every other rank (from rank - 1, rank - 2 and so on around the ring), and combines them in
-// the association of reproducible reductions (Promise::reproducible). `own` is this rank's operand; the result is in
+// the association of reproducible reductions (Postcondition::reproducible). `own` is this rank's operand; the result is in
 // `sum`, which may be `own` itself. Returns the operation that completes when the result is there. Needs memory for
 // about 2 log2(ranks) operands.
 OpId combine_in_rank_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule);

@@ -61,9 +61,9 @@ extern const Algorithm reduce_scatter_pairwise = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes_of_others_max(); },
     .build = pairwise,
 };
 
@@ -116,9 +116,9 @@ extern const Algorithm reduce_scatter_recursive_halving = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .needs = {.commutative = true, .ranks_are_a_power_of_ports_plus_1 = true},
-    .rounds = [](const Agreed& a) -> std::int64_t { return floor_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return floor_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes_of_others_max(); },
     .build = recursive_halving,
 };
 
@@ -140,9 +140,9 @@ extern const Algorithm reduce_scatter_circulant = {
         "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
     .needs = {.commutative = true},
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes_of_others_max(); },
     .build = circulant,
 };
 

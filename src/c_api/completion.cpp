@@ -47,14 +47,14 @@ weft_status weft_request_notify(weft_request request, weft_completion_queue queu
 
 weft_status weft_completion_next(weft_completion_queue queue, uint64_t* cookie,
                                  weft_status* status) {
-    return c_api::yield_if_vain(c_api::guarded_process(
+    return c_api::yield_if_not_ready(c_api::guarded_process(
         "weft_completion_next",
         [&](Process& process) { return take_completion(process, queue, cookie, status); }));
 }
 
 weft_status weft_completion_wait_until(weft_completion_queue queue, uint64_t* cookie,
                                        weft_status* status, int64_t deadline_ns) {
-    return c_api::yield_if_vain(
+    return c_api::yield_if_not_ready(
         c_api::guarded_process("weft_completion_wait_until", [&](Process& process) {
             return await_completion(process, queue, cookie, status, deadline_ns);
         }));

@@ -62,7 +62,7 @@ weft_status guarded_process(const char* function, Body body) {
 }
 
 // After a call that found nothing: a loop of such calls in a user-level thread lets the others run.
-inline weft_status yield_if_vain(weft_status status) {
+inline weft_status yield_if_not_ready(weft_status status) {
     if (status != WEFT_PENDING && status != WEFT_TIMED_OUT) return status;
     UserThreads* const threads = UserThreads::here();
     if (!threads) return status;

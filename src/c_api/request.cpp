@@ -26,10 +26,11 @@ weft_status on_list(const char* function, size_t count, const weft_request* requ
             return body(list);
         });
     }
-    return c_api::yield_if_vain(c_api::guarded_process(function, [&](Process& process) -> Status {
-        RequestList list = make_list(&process);
-        return body(list);
-    }));
+    return c_api::yield_if_not_ready(
+        c_api::guarded_process(function, [&](Process& process) -> Status {
+            RequestList list = make_list(&process);
+            return body(list);
+        }));
 }
 
 template <class Body>

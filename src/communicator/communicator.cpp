@@ -30,7 +30,7 @@ const Torus* torus_of(const Host& host, const Group& group) {
 }  // namespace
 
 std::string description_of(const Request& request) {
-    const Prepared& home = request.home;
+    const CachedSchedule& home = request.home;
     const std::string size = home.is_own
                                  ? std::to_string(home.schedule.ops().size()) + " operations"
                                  : std::to_string(home.signature.total_bytes()) + " bytes";
@@ -56,13 +56,13 @@ Communicator::Communicator(Host& host, Group group, Rank rank, std::string name,
 }
 
 // Checks the call and fills `signature` and `binding`, which are new.
-Result<Prepared*> Communicator::make_ready(const weft_call& call, Signature& signature,
-                                           Binding& binding) {
+Result<CachedSchedule*> Communicator::make_ready(const weft_call& call, Signature& signature,
+                                                 Binding& binding) {
     if (group_.broken.code != WEFT_OK) {
         return broken_status(collective_name(collective_of(call)), group_.broken);
     }
     WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, signature, binding));
-    if (Prepared* prepared = schedules_.find(signature)) [[likely]] {
+    if (CachedSchedule* prepared = schedules_.find(signature)) [[likely]] {
         WEFT_RETURN_IF_NOT_OK(check_buffers(binding, prepared->buffers));
         if (host_.device_memory != nullptr) [[unlikely]] {
             WEFT_RETURN_IF_NOT_OK(check_memory(binding, prepared->buffers, host_.device_memory));
@@ -73,7 +73,7 @@ Result<Prepared*> Communicator::make_ready(const weft_call& call, Signature& sig
 }
 
 // Builds the schedule of a checked call that is not cached.
-Result<Prepared*> Communicator::prepare(const Signature& signature, const Binding& binding) {
+Result<CachedSchedule*> Communicator::prepare(const Signature& signature, const Binding& binding) {
     Result<BufferUses> buffers = uses_of_buffers(signature, place_);
     if (!buffers.is_ok()) return buffers.status();
     WEFT_RETURN_IF_NOT_OK(check_buffers(binding, *buffers));
@@ -85,7 +85,7 @@ Result<Prepared*> Communicator::prepare(const Signature& signature, const Bindin
     return &schedules_.insert(signature, std::move(*buffers), std::move(*schedule));
 }
 
-Request& Communicator::take(Prepared& prepared) {
+Request& Communicator::take(CachedSchedule& prepared) {
     Request& request = prepared.take();
     request.communicator = this;
     keep();
@@ -98,7 +98,7 @@ Result<Request*> Communicator::start(const weft_call& call, StartOptions options
     Signature signature;
     signature.of_library = options.of_library;
     Binding binding;
-    Result<Prepared*> prepared = make_ready(call, signature, binding);
+    Result<CachedSchedule*> prepared = make_ready(call, signature, binding);
     if (!prepared.is_ok()) return prepared.status();
     Request& request = take(**prepared);
     try {
@@ -126,7 +126,7 @@ void Communicator::launch(Request& request, Stream& stream, const Binding& bindi
 Result<Request*> Communicator::make_persistent(const weft_call& call) {
     Signature signature;
     Binding binding;
-    Result<Prepared*> prepared = make_ready(call, signature, binding);
+    Result<CachedSchedule*> prepared = make_ready(call, signature, binding);
     if (!prepared.is_ok()) return prepared.status();
     Result<Request*> made = make_persistent(**prepared, binding);
     if (!made.is_ok()) return made;
@@ -163,7 +163,7 @@ void Communicator::bind_agreement(const weft_call& call, Request& request, Bindi
         group_, binding);
 }
 
-Result<Request*> Communicator::make_persistent(Prepared& prepared, const Binding& binding) {
+Result<Request*> Communicator::make_persistent(CachedSchedule& prepared, const Binding& binding) {
     if (persistent_made_ == StreamId::stream_max) {
         return failure(WEFT_REFUSED_MEMORY,
                        "%u persistent requests were made on %s; expected fewer", persistent_made_,

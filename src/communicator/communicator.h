@@ -73,7 +73,7 @@ class Communicator {
     // order.
     Result<Request*> make_persistent(const weft_call& call);
     // The same for a prepared schedule.
-    Result<Request*> make_persistent(Prepared& prepared, const Binding& binding);
+    Result<Request*> make_persistent(CachedSchedule& prepared, const Binding& binding);
     // Refuses a persistent request that cannot be started now.
     Status check_start(const Request& request) const;
     // REQUIRES: check_start() is ok.
@@ -125,9 +125,10 @@ class Communicator {
     Status count_call(const Signature& signature);
     bool is_checked() const;
     void bind_agreement(const weft_call& call, Request& request, Binding& binding);
-    Result<Prepared*> make_ready(const weft_call& call, Signature& signature, Binding& binding);
-    Result<Prepared*> prepare(const Signature& signature, const Binding& binding);
-    Request& take(Prepared& prepared);
+    Result<CachedSchedule*> make_ready(const weft_call& call, Signature& signature,
+                                       Binding& binding);
+    Result<CachedSchedule*> prepare(const Signature& signature, const Binding& binding);
+    Request& take(CachedSchedule& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
     Rank late_rank(const Request& request) const;
 

@@ -2,7 +2,7 @@
 
 namespace weft {
 
-Request::Request(Prepared& prepared) : Run(prepared.schedule), home(prepared) {}
+Request::Request(CachedSchedule& prepared) : Run(prepared.schedule), home(prepared) {}
 
 std::string Request::name() const {
     if (home.is_own) return "schedule";
@@ -31,11 +31,11 @@ std::string listed(const std::vector<Rank>& ranks) {
     return list;
 }
 
-Prepared::~Prepared() {
+CachedSchedule::~CachedSchedule() {
     for (const auto& request : requests) table.remove(request->place);
 }
 
-Request& Prepared::take() {
+Request& CachedSchedule::take() {
     if (!free) {
         if (requests.size() == requests.capacity()) requests.reserve(2 * requests.size() + 1);
         auto request = std::make_unique<Request>(*this);
@@ -49,7 +49,7 @@ Request& Prepared::take() {
     return request;
 }
 
-std::int64_t Prepared::memory_bytes() const {
+std::int64_t CachedSchedule::memory_bytes() const {
     std::int64_t bytes = schedule.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0) +
                          static_cast<std::int64_t>(arrays.capacity() * sizeof(std::int64_t)) +
                          buffers.memory_bytes();
@@ -57,7 +57,7 @@ std::int64_t Prepared::memory_bytes() const {
     return bytes;
 }
 
-void Prepared::give_back(Request& request) {
+void CachedSchedule::give_back(Request& request) {
     table.renew(request.place);
     request.next_free = free;
     free = &request;

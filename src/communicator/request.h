@@ -1,6 +1,6 @@
 // What a request handle names: a run, and the schedule to which it returns after use.
 //
-// Requests are made for a schedule and reused; `Prepared` keeps them with their schedule. A request
+// Requests are made for a schedule and reused; `CachedSchedule` keeps them with their schedule. A request
 // is active from its start until its outcome has been reported. A nonblocking request is then given
 // back; a persistent one stays, inactive, until it is freed.
 // Thread safety: none; the progress engine's lock covers everything here.
@@ -19,14 +19,14 @@
 
 namespace weft {
 
-struct Prepared;
+struct CachedSchedule;
 class Communicator;
 
 // "rank 1", "ranks 1, 2, 3, 4, ..."
 std::string listed(const std::vector<Rank>& ranks);
 
 struct Request : Run {
-    explicit Request(Prepared& prepared);
+    explicit Request(CachedSchedule& prepared);
 
     // Every run of a process is part of a request.
     static const Request& of(const Run& run) { return static_cast<const Request&>(run); }
@@ -44,7 +44,7 @@ struct Request : Run {
     // for earlier operations.
     std::string awaited() const;
 
-    Prepared& home;
+    CachedSchedule& home;
     Communicator* communicator = nullptr;
     std::unique_ptr<Persistent> persistent;  // null: nonblocking
     std::unique_ptr<Agreement> agreement;    // made for the first start that is checked
@@ -54,23 +54,24 @@ struct Request : Run {
 };
 
 // A schedule and its requests, idle and started.
-struct Prepared {
-    Prepared(const Signature& made_for, BufferUses needed, Schedule made,
-             HandleTable<Request>& handle_table)
+struct CachedSchedule {
+    CachedSchedule(const Signature& made_for, BufferUses needed, Schedule made,
+                   HandleTable<Request>& handle_table)
         : signature(made_for),
           arrays(copy_arrays(signature)),
           buffers(std::move(needed)),
           schedule(std::move(made)),
           table(handle_table) {}
     // A schedule that the program built.
-    Prepared(Schedule made, std::vector<UserCall> made_calls, HandleTable<Request>& handle_table)
+    CachedSchedule(Schedule made, std::vector<UserCall> made_calls,
+                   HandleTable<Request>& handle_table)
         : is_own(true),
           schedule(std::move(made)),
           calls(std::move(made_calls)),
           table(handle_table) {}
-    ~Prepared();
-    Prepared(const Prepared&) = delete;
-    Prepared& operator=(const Prepared&) = delete;
+    ~CachedSchedule();
+    CachedSchedule(const CachedSchedule&) = delete;
+    CachedSchedule& operator=(const CachedSchedule&) = delete;
 
     // An idle request; makes one if all are in use.
     Request& take();

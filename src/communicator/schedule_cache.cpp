@@ -9,7 +9,7 @@ ScheduleCache::Set& ScheduleCache::set_of(const Signature& call) {
     return sets_[(hash >> 32 ^ hash >> 54) % sets];
 }
 
-Prepared* ScheduleCache::find(const Signature& call) {
+CachedSchedule* ScheduleCache::find(const Signature& call) {
     for (const auto& entry : set_of(call)) {
         if (entry && entry->signature == call) {
             entry->last_used = ++uses_;
@@ -23,7 +23,7 @@ Prepared* ScheduleCache::find(const Signature& call) {
 void ScheduleCache::make_room() {
     while (true) {
         std::int64_t bytes = 0;
-        std::unique_ptr<Prepared>* oldest = nullptr;
+        std::unique_ptr<CachedSchedule>* oldest = nullptr;
         for (Set& set : sets_) {
             for (auto& entry : set) {
                 if (!entry) continue;
@@ -37,9 +37,11 @@ void ScheduleCache::make_room() {
     }
 }
 
-Prepared& ScheduleCache::insert(const Signature& call, BufferUses buffers, Schedule schedule) {
+CachedSchedule& ScheduleCache::insert(const Signature& call, BufferUses buffers,
+                                      Schedule schedule) {
     make_room();
-    auto made = std::make_unique<Prepared>(call, std::move(buffers), std::move(schedule), table_);
+    auto made =
+        std::make_unique<CachedSchedule>(call, std::move(buffers), std::move(schedule), table_);
     made->last_used = ++uses_;
     Set& set = set_of(call);
     auto goes_first = [](const auto& left, const auto& right) {
@@ -58,7 +60,7 @@ Prepared& ScheduleCache::insert(const Signature& call, BufferUses buffers, Sched
 }
 
 void ScheduleCache::give_back(Request& request) {
-    Prepared& home = request.home;
+    CachedSchedule& home = request.home;
     home.give_back(request);
     end_if_unused(home);
 }
@@ -75,22 +77,23 @@ ScheduleCache::Contents ScheduleCache::contents() const {
     return all;
 }
 
-Prepared& ScheduleCache::keep(Schedule schedule, std::vector<UserCall> calls) {
-    dropped_.push_back(std::make_unique<Prepared>(std::move(schedule), std::move(calls), table_));
-    Prepared& own = *dropped_.back();
+CachedSchedule& ScheduleCache::keep(Schedule schedule, std::vector<UserCall> calls) {
+    dropped_.push_back(
+        std::make_unique<CachedSchedule>(std::move(schedule), std::move(calls), table_));
+    CachedSchedule& own = *dropped_.back();
     own.dropped = true;
     own.taken = 1;
     return own;
 }
 
-void ScheduleCache::let_go(Prepared& own) {
+void ScheduleCache::let_go(CachedSchedule& own) {
     --own.taken;
     end_if_unused(own);
 }
 
-void ScheduleCache::end_if_unused(Prepared& prepared) {
+void ScheduleCache::end_if_unused(CachedSchedule& prepared) {
     if (!prepared.dropped || prepared.taken > 0) return;
-    auto place = std::ranges::find(dropped_, &prepared, &std::unique_ptr<Prepared>::get);
+    auto place = std::ranges::find(dropped_, &prepared, &std::unique_ptr<CachedSchedule>::get);
     std::swap(*place, dropped_.back());
     dropped_.pop_back();
 }

@@ -17,16 +17,16 @@ class ScheduleCache {
     explicit ScheduleCache(HandleTable<Request>& table) : table_(table) {}
 
     // Null: not cached.
-    Prepared* find(const Signature& call);
+    CachedSchedule* find(const Signature& call);
 
     // Adds a schedule that find() did not find. An evicted entry that is in use lives until its
     // last request is given back.
-    Prepared& insert(const Signature& call, BufferUses buffers, Schedule schedule);
+    CachedSchedule& insert(const Signature& call, BufferUses buffers, Schedule schedule);
 
     // Keeps a schedule that the program built, uncached, until let_go() has been called and its
     // last request has been given back.
-    Prepared& keep(Schedule schedule, std::vector<UserCall> calls);
-    void let_go(Prepared& own);
+    CachedSchedule& keep(Schedule schedule, std::vector<UserCall> calls);
+    void let_go(CachedSchedule& own);
 
     // The request is no longer needed.
     void give_back(Request& request);
@@ -44,15 +44,15 @@ class ScheduleCache {
   private:
     static constexpr std::size_t sets = 64;
     static constexpr std::size_t ways = 4;
-    using Set = std::array<std::unique_ptr<Prepared>, ways>;
+    using Set = std::array<std::unique_ptr<CachedSchedule>, ways>;
 
     Set& set_of(const Signature& call);
     void make_room();
-    void end_if_unused(Prepared& prepared);
+    void end_if_unused(CachedSchedule& prepared);
 
     HandleTable<Request>& table_;
     std::array<Set, sets> sets_;
-    std::vector<std::unique_ptr<Prepared>> dropped_;  // in use, uncached
+    std::vector<std::unique_ptr<CachedSchedule>> dropped_;  // in use, uncached
     std::uint64_t uses_ = 0;
 };
 

@@ -39,9 +39,9 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
         settings.links = static_cast<std::uint32_t>(links);
         return ok;
     }
-    const algorithm::Family* family = algorithm::find_family(name);
-    if (!family) return refused(word);
-    return settings.selector.force(family->collective, value, name);
+    const algorithm::CollectiveSpec* spec = algorithm::find_spec(name);
+    if (!spec) return refused(word);
+    return settings.selector.force(spec->collective, value, name);
 }
 
 }  // namespace

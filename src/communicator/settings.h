@@ -11,7 +11,7 @@ namespace weft {
 
 struct CommunicatorSettings {
     Selector selector;          // forced algorithms
-    bool reproducible = false;  // reductions combine by one association (algorithm::Agreed)
+    bool reproducible = false;  // reductions combine by one association (algorithm::GlobalArgs)
     std::uint32_t links = 0;    // of a node's, that messages use; 0: all
     bool offloads = true;       // a kernel engine may take operations; ranks may differ in this
 

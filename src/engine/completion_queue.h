@@ -29,7 +29,7 @@
 
 namespace weft {
 
-class CompletionQueue final : EndListener, Engine::OutsideListener {
+class CompletionQueue final : CompletionListener, Engine::OutsideListener {
   public:
     explicit CompletionQueue(Engine& engine) : engine_(engine) {}
     // Takes all marks away.

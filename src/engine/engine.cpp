@@ -116,7 +116,7 @@ void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan
                    bool waits) {
     Executor::Way way = Executor::Way::here;
     if (plan != nullptr && executor_.offloading().offload() != nullptr && traits(kind()).offloads) {
-        const bool is_driven = is_hasty_ || (leader_ && !leader_sleeps_);
+        const bool is_driven = waits_right_after_start_ || (leader_ && !leader_sleeps_);
         way = offload_policy_.prepare(
             run, *plan, stream.group(),
             {.waits = waits, .is_driven = is_driven, .has_thread = !thread_refused_});
@@ -196,7 +196,7 @@ void Engine::call_with(void (*function)(void*), void* context) {
 bool Engine::progress(bool tests) {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
-    if (!tests) is_tester_ = false;
+    if (!tests) polls_with_test_ = false;
     if (on_demand_ && tests && !leader_) note_test();
     const bool moved = executor_.progress();
     if (leader_) return moved;
@@ -232,7 +232,7 @@ bool Engine::arm(Sleeper sleeper) {
 
 // (A program that waits outside has demanded what it lacks, even if it has tested before.)
 bool Engine::arms_on_demand(Sleeper sleeper) const {
-    return on_demand_ && sleeper == Sleeper::thread && (!is_tester_ || demands_outside_) &&
+    return on_demand_ && sleeper == Sleeper::thread && (!polls_with_test_ || demands_outside_) &&
            !executor_.is_eager();
 }
 
@@ -246,26 +246,26 @@ bool Engine::demand(Demand how) {
 }
 
 // A wait has found nothing since `begin_ns`; 0: it has just begun. True: somebody was woken.
-bool Engine::demand_in_vain(std::int64_t& begin_ns, std::int64_t now) {
+bool Engine::escalate_demand(std::int64_t& begin_ns, std::int64_t now) {
     if (begin_ns == 0) begin_ns = now;
     return demand(now - begin_ns < demand_after_ns ? Demand::quiet : Demand::wakes);
 }
 
 // Whether somebody waits for this rank's work; without demands, everybody is taken to wait.
 bool Engine::is_demanded() {
-    return !on_demand_ || is_tester_ || executor_.is_eager() ||
+    return !on_demand_ || polls_with_test_ || executor_.is_eager() ||
            std::ranges::any_of(sources_, &CompletionSource::is_demanded);
 }
 
 void Engine::note_test() {
-    is_tester_ = has_tested_ = true;
+    polls_with_test_ = has_tested_ = true;
     finished_before_test_ = executor_.finished();
 }
 
 // A test has found nothing, or a wait until its deadline.
 void Engine::demand_by_testing(std::int64_t now) {
     if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
-    demand_in_vain(tested_ns_, now);
+    escalate_demand(tested_ns_, now);
 }
 
 // After a call that was no test, or a test that found something: the program does not wait by testing.
@@ -315,12 +315,12 @@ void Engine::notify_waiters() {
     // Only the program's threads may do what is left.
     if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
         parking_->unpark(Sleeper::waiter);
-    const bool work_ended = awaits_end_of_work_ && !executor_.has_work();
+    const bool work_ended = waiter_needs_drain_ && !executor_.has_work();
     if (executor_.happened() == notified_happened_ && !work_ended) return;
     notified_happened_ = executor_.happened();
     if (arrivals_thread_ != 0) [[unlikely]]
         signal_what_happened();
-    awaits_end_of_work_ = false;
+    waiter_needs_drain_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
 }
@@ -353,7 +353,8 @@ void Engine::leave() {
     const bool started_here = std::exchange(has_started_, false);
     if (engine.has_sleeper && started_here) {
         // Who starts again, with nothing completed in between, does not wait for each operation.
-        if (is_hasty_ && !leader_ && !std::exchange(has_lingered_, true)) linger();
+        if (waits_right_after_start_ && !leader_ && !std::exchange(polled_after_start_, true))
+            linger();
         left_ticks_ = ticks();
         wake_for_offload();
     }
@@ -424,7 +425,7 @@ void Engine::leave() {
     calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
     const bool yields =
         executor_.wake_peers() && started_here && on_demand_ && !may_spin_ && !executor_.is_eager();
-    if (awaits_end_of_work_) notify_waiters();
+    if (waiter_needs_drain_) notify_waiters();
     unlock();
     // The thread of a peer was woken, and some rank waits for what it does. It may be on this core, and the scheduler does
     // not let it run at once if it owes this one time, which it does after others have computed: until the next tick, up
@@ -676,7 +677,7 @@ void Engine::follow(const Patience& patience) {
     wake_for_offload();
     if (leader_sleeps_ && submit_or_call_owner()) parking_->unpark(Sleeper::thread);
     ++followers_;
-    awaits_end_of_work_ |= executor_.has_work();
+    waiter_needs_drain_ |= executor_.has_work();
     const std::uint64_t ticket = parking_->ticket();
     try {
         const Released released(*this);
@@ -715,7 +716,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
     leader_ = true;
     weft_status status = WEFT_OK;
     if (traits(kind()).has_sleeper && !has_started_) {
-        is_hasty_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
+        waits_right_after_start_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
     }
     if (armed_ != Sleeper::none) arm(Sleeper::none);
     std::int64_t spin_begin_ns = 0;
@@ -748,7 +749,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
             continue;
         }
         if (yielded) {
-            if (on_demand_) demand_in_vain(spin_begin_ns, now_ns());
+            if (on_demand_) escalate_demand(spin_begin_ns, now_ns());
             continue;
         }
         if (backoff_ns_ > 0) {
@@ -760,7 +761,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
             polls = 0;
             std::int64_t now = now_ns();
             const std::int64_t spun_ns = spin_begin_ns == 0 ? 0 : now - spin_begin_ns;
-            if (on_demand_ && spin_begin_ns != 0 && demand_in_vain(spin_begin_ns, now))
+            if (on_demand_ && spin_begin_ns != 0 && escalate_demand(spin_begin_ns, now))
                 woke_ns = now;
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // A backoff does not measure how long a sleep would have been.
@@ -769,7 +770,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
                 continue;
         } else if (!may_rest() && yields++ < yields_before_sleep) {
             // On a busy core each takes as long as others compute.
-            if (on_demand_) demand_in_vain(spin_begin_ns, now_ns());
+            if (on_demand_) escalate_demand(spin_begin_ns, now_ns());
             unlock();
             parking_->yield();
             lock();
@@ -788,7 +789,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         if (arm(rests ? Sleeper::thread : Sleeper::waiter)) {
             leader_sleeps_ = true;
             leader_rests_ = rests;
-            awaits_end_of_work_ |= executor_.has_work();
+            waiter_needs_drain_ |= executor_.has_work();
             try {
                 sleep(Sleeper::waiter, end_of_sleep(patience), may_be_cancelled(patience));
             } catch (abi::__forced_unwind&) {
@@ -820,7 +821,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         demand(Demand::none);
     }
     // (A blocking call does not show how the program waits for nonblocking ones.)
-    if (patience.interruptible) is_tester_ = false;
+    if (patience.interruptible) polls_with_test_ = false;
     leader_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     return status;
@@ -839,7 +840,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancel
         }
     }
     executor_.wake_peers();
-    if (awaits_end_of_work_ && sleeper == Sleeper::thread) notify_waiters();
+    if (waiter_needs_drain_ && sleeper == Sleeper::thread) notify_waiters();
     std::int64_t left_ns = no_deadline;
     if (deadline_ns != no_deadline) left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
     const bool backs_off = backs_off_ && sleeper != Sleeper::none && armed_ == sleeper;

@@ -94,7 +94,7 @@ class Engine : private Exclusion {
     bool progress(bool tests = true);
 
     // Inside a Hold: the program has completed a request.
-    void note_completion() { has_lingered_ = false; }
+    void note_completion() { polled_after_start_ = false; }
 
     // How many runs have ended. Does not drive.
     std::uint64_t finished();
@@ -128,7 +128,7 @@ class Engine : private Exclusion {
     }
 
     // Inside a Hold: these user-level threads end. REQUIRES: none of them waits.
-    void detach(UserThreads& threads) { executor_.leave_functions_to_driver(threads); }
+    void detach(UserThreads& threads) { executor_.run_functions_inline(threads); }
 
     // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless another thread does or
     // the last time is too short ago (Look::if_due), and resumes the threads whose waits have ended. True: there were some.
@@ -206,7 +206,7 @@ class Engine : private Exclusion {
     bool take_interrupt();
     bool arm(Sleeper sleeper);
     bool demand(Demand how);
-    bool demand_in_vain(std::int64_t& begin_ns, std::int64_t now);
+    bool escalate_demand(std::int64_t& begin_ns, std::int64_t now);
     bool arms_on_demand(Sleeper sleeper) const;
     bool is_demanded();
     void note_test();
@@ -264,7 +264,7 @@ class Engine : private Exclusion {
     std::uint64_t notified_happened_ = 0;
     std::uint64_t wakes_ = 0;          // calls of wake_waiters()
     bool serves_outside_ = false;      // there are listeners, or demands for them
-    bool awaits_end_of_work_ = false;  // has_work() was true when a wait fell asleep
+    bool waiter_needs_drain_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
     std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
@@ -273,9 +273,11 @@ class Engine : private Exclusion {
     bool has_tested_ = false;       // in this Hold
     std::uint64_t finished_before_test_ = 0;
     bool waits_by_testing_ = false;  // what it lacks was demanded
-    bool is_tester_ = false;     // since its last wait it has tested: everything wakes its thread
-    bool is_hasty_ = false;      // the program waited right after its last start
-    bool has_lingered_ = false;  // after a start, since the program last completed an operation
+    bool polls_with_test_ =
+        false;  // since its last wait it has tested: everything wakes its thread
+    bool waits_right_after_start_ = false;  // the program waited right after its last start
+    bool polled_after_start_ =
+        false;  // after a start, since the program last completed an operation
 
     Thread thread_;          // sleeps
     Thread poller_;          // polls

@@ -25,7 +25,7 @@ namespace weft {
 class UserThreads;
 
 // One wait that is suspended; lives in the frame of the call that waits.
-class SuspendedWait final : EndListener {
+class SuspendedWait final : CompletionListener {
   public:
     using DonePointer = bool (*)(void*);
     struct Aim {

@@ -8,10 +8,10 @@
 namespace weft::model {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Algorithm;
 using algorithm::Blocks;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 
 // What is known of an algorithm's critical path.
 struct CriticalPath {
@@ -27,18 +27,18 @@ struct CriticalPath {
 };
 
 // Whether the root gets everything, and others nothing.
-bool gathers(const Family& family) {
-    return family.recv.root == Blocks::all && family.recv.others == Blocks::none;
+bool gathers(const CollectiveSpec& spec) {
+    return spec.recv.root == Blocks::all && spec.recv.others == Blocks::none;
 }
 
 // Of an allreduce in two parts, only the first combines.
-bool combines_in_half(const Agreed& agreed, std::int64_t rounds) {
+bool combines_in_half(const GlobalArgs& agreed, std::int64_t rounds) {
     return agreed.collective == Collective::allreduce && rounds >= 2 * ceil_log2(agreed.ranks);
 }
 
-std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agreed& agreed) {
-    const Family& family = algorithm::family_of(agreed.collective);
-    if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) return std::nullopt;
+std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const GlobalArgs& agreed) {
+    const CollectiveSpec& spec = algorithm::spec_of(agreed.collective);
+    if (spec.sizes != algorithm::Sizes::uniform || spec.is_among_neighbors()) return std::nullopt;
     if (!algorithm.rounds || !algorithm.sent_messages_max || !algorithm.sent_bytes_max)
         return std::nullopt;
     CriticalPath path;
@@ -49,12 +49,11 @@ std::optional<CriticalPath> critical_path(const Algorithm& algorithm, const Agre
     if (path.messages > 0) path.longest = (path.bytes + path.messages - 1) / path.messages;
     // Others send as much in the rounds in which the one that sends most does not.
     if (path.rounds > path.messages) path.bytes = times(path.rounds, path.longest);
-    if (gathers(family)) {
+    if (gathers(spec)) {
         path.bytes = times(agreed.ranks - 1, agreed.bytes);
         path.longest = std::max(path.longest, agreed.bytes);
     }
-    if (family.reduces)
-        path.combined = path.bytes / (combines_in_half(agreed, path.rounds) ? 2 : 1);
+    if (spec.reduces) path.combined = path.bytes / (combines_in_half(agreed, path.rounds) ? 2 : 1);
     return path;
 }
 
@@ -74,7 +73,7 @@ std::int64_t pipelined(const CriticalPath& path, Rank ranks, const LogGpParamete
     return plus(times(path.rounds - later, whole), times(later, std::max(busy, gap)));
 }
 
-ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const Agreed& agreed,
+ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const GlobalArgs& agreed,
                   const LogGpParameters& p, bool are_ends_along) {
     const std::int64_t further = path.bytes_after_first();
     const bool is_pipeline = algorithm.tunes == algorithm::Tunes::segments && path.messages > 1 &&
@@ -96,14 +95,14 @@ ModelTime time_of(const CriticalPath& path, const Algorithm& algorithm, const Ag
 
 }  // namespace
 
-std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& agreed,
+std::optional<ModelTime> closed_form(const Algorithm& algorithm, const GlobalArgs& agreed,
                                      const LogGpParameters& p) {
     const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
     if (!path) return std::nullopt;
     return time_of(*path, algorithm, agreed, p, false);
 }
 
-std::optional<ModelTime> closed_form(const Algorithm& algorithm, const Agreed& agreed,
+std::optional<ModelTime> closed_form(const Algorithm& algorithm, const GlobalArgs& agreed,
                                      const MeasuredParameters& p) {
     const std::optional<CriticalPath> path = critical_path(algorithm, agreed);
     if (!path) return std::nullopt;

@@ -22,11 +22,11 @@ namespace weft::model {
 //
 // Nothing: the algorithm makes no claims about this call.
 std::optional<ModelTime> closed_form(const algorithm::Algorithm& algorithm,
-                                     const algorithm::Agreed& agreed,
+                                     const algorithm::GlobalArgs& agreed,
                                      const LogGpParameters& parameters);
 // With the parameters of messages as large as the algorithm's.
 std::optional<ModelTime> closed_form(const algorithm::Algorithm& algorithm,
-                                     const algorithm::Agreed& agreed,
+                                     const algorithm::GlobalArgs& agreed,
                                      const MeasuredParameters& parameters);
 
 }  // namespace weft::model

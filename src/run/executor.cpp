@@ -42,7 +42,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
-    for (Transport* transport : transports_) transport->admit(0);
+    for (Transport* transport : transports_) transport->open_context(0);
     failures_.expect_all();
 }
 
@@ -393,7 +393,7 @@ void Executor::end_function(FunctionCall& call, bool has_thrown) {
     drain(Callable::none);
 }
 
-void Executor::leave_functions_to_driver(FunctionHost& host) {
+void Executor::run_functions_inline(FunctionHost& host) {
     for (Run* run = first_active_; run; run = run->next_active_) {
         if (run->function_host_ != &host) continue;
         Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
@@ -683,7 +683,7 @@ void Executor::add_group(Group& group) {
     try {
         for (Transport* transport : transports_) {
             transport->dedicate(group.context, group.dedicated);
-            transport->admit(group.context);
+            transport->open_context(group.context);
         }
         failures_.add(group);
         group.is_eager = !std::ranges::all_of(
@@ -697,31 +697,31 @@ void Executor::add_group(Group& group) {
 void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                             std::span<const Rank> members) {
     failures_.tell(std::move(telling), context, members, out_of_memory());
-    for (Transport* transport : transports_) transport->abandon(context);
+    for (Transport* transport : transports_) transport->cancel_context(context);
 }
 
 void Executor::remove_group(Group& group) {
     failures_.remove(group);
-    for (CompletionSource* source : sources_) source->retire(group.context);
+    for (CompletionSource* source : sources_) source->close_context(group.context);
 }
 
 void Executor::expect_group() {
     try {
-        if (expected_groups_ == 0) keep_early(true);
+        if (expected_groups_ == 0) buffer_unknown(true);
     } catch (const std::bad_alloc&) {
-        keep_early(false);
+        buffer_unknown(false);
         throw;
     }
     ++expected_groups_;
 }
 
 void Executor::group_decided() {
-    if (--expected_groups_ == 0) keep_early(false);
+    if (--expected_groups_ == 0) buffer_unknown(false);
 }
 
-void Executor::keep_early(bool keep) {
-    failures_.keep_early(keep);
-    for (Transport* transport : transports_) transport->keep_early(keep);
+void Executor::buffer_unknown(bool keep) {
+    failures_.buffer_unknown(keep);
+    for (Transport* transport : transports_) transport->buffer_unknown(keep);
 }
 
 void Executor::break_group(Group& group, const Failure& failure) {
@@ -730,7 +730,7 @@ void Executor::break_group(Group& group, const Failure& failure) {
 
 // The group has broken.
 void Executor::end_runs(Group& group) {
-    for (CompletionSource* source : sources_) source->abandon(group.context);
+    for (CompletionSource* source : sources_) source->cancel_context(group.context);
     offloading_.forget(group);
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;

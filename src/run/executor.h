@@ -68,7 +68,7 @@ class Executor {
     void begin_function(FunctionCall& call);
     void perform(FunctionCall& call);
     // The host ends: whoever drives calls the functions that have not begun.
-    void leave_functions_to_driver(FunctionHost& host);
+    void run_functions_inline(FunctionHost& host);
 
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
@@ -168,7 +168,7 @@ class Executor {
     void begin(Run& run, Way way);
     void begin_here(Run& run);
     void poll_all(bool& moved);
-    void keep_early(bool keep);
+    void buffer_unknown(bool keep);
     void end_runs(Group& group);
     void push_ready(Run& run, Instance instance);
     void release(Run& run, Instance instance);

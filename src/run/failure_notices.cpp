@@ -59,7 +59,7 @@ void FailureNotices::remove(Group& group) {
     std::erase_if(groups_, [&](const Member& member) { return member.group == &group; });
 }
 
-void FailureNotices::keep_early(bool keep) {
+void FailureNotices::buffer_unknown(bool keep) {
     keeps_early_ = keep;
     if (keep) return;
     early_.clear();

@@ -49,7 +49,7 @@ class FailureNotices {
     void add(Group& group);
     void remove(Group& group);
     // Notices of groups that this rank does not have are kept while some are expected.
-    void keep_early(bool keep);
+    void buffer_unknown(bool keep);
 
     // A notice, with the memory that sending it takes.
     struct Telling {

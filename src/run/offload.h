@@ -4,7 +4,7 @@
 // The thread that submits lists to the kernel owns them: their steps run in its context, and if it
 // ends before they do, they are cancelled.
 //
-// Running out of memory: make() and begin() may throw std::bad_alloc; after begin() has, abandon() of
+// Running out of memory: make() and begin() may throw std::bad_alloc; after begin() has, cancel_context() of
 // the context ends what it began. Nothing else throws.
 //
 // Thread safety: none; the progress engine's lock covers every call.

@@ -23,13 +23,13 @@ class Executor;
 class Run;
 
 // Hears of the ends of the runs that carry its mark, or that it waits for.
-class EndListener {
+class CompletionListener {
   public:
     // The executor has ended the run, and goes on afterwards: do not call it.
     virtual void run_ended(Run& run) = 0;
 
   protected:
-    ~EndListener() = default;
+    ~CompletionListener() = default;
 };
 
 // A function of the program, as an operation of a run, that may wait: it runs apart from whoever drives, in a
@@ -58,13 +58,13 @@ class Run {
   public:
     // Who is told when the run ends, once. The listener's; kept here so that a mark takes no memory.
     struct Mark {
-        EndListener* listener = nullptr;  // null: nobody
+        CompletionListener* listener = nullptr;  // null: nobody
         std::uint64_t cookie = 0;
         Run* next = nullptr;
         Run* previous = nullptr;
     };
     Mark mark;
-    EndListener* waiter =
+    CompletionListener* waiter =
         nullptr;  // a user-level thread waits for this run (engine/user_threads.h)
 
     explicit Run(const Schedule& schedule);

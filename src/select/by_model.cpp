@@ -7,8 +7,8 @@
 namespace weft {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Algorithm;
+using algorithm::GlobalArgs;
 using algorithm::Tunes;
 
 constexpr std::int64_t segment_bytes_min = 4096;
@@ -17,11 +17,11 @@ constexpr std::int64_t segment_bytes_step = 4;  // times the one before
 
 }  // namespace
 
-std::optional<Choice> ModelSelection::choose(const Agreed& agreed) const {
+std::optional<Choice> ModelSelection::choose(const GlobalArgs& agreed) const {
     if (!agreed.topology || agreed.topology->nodes() < 2) return std::nullopt;
     std::optional<Choice> best;
     std::pair<std::int64_t, std::int64_t> least;  // by the goal first
-    Agreed tuned = agreed;
+    GlobalArgs tuned = agreed;
     const auto consider = [&](const Algorithm& candidate) {
         const auto time = model::closed_form(candidate, tuned, parameters);
         if (!time) return;
@@ -31,7 +31,7 @@ std::optional<Choice> ModelSelection::choose(const Agreed& agreed) const {
         best = Choice{&candidate, tuned.tuning};
         least = cost;
     };
-    for (const Algorithm* const candidate : algorithm::family_of(agreed.collective).algorithms) {
+    for (const Algorithm* const candidate : algorithm::spec_of(agreed.collective).algorithms) {
         tuned.tuning = agreed.tuning;
         if (candidate->follows_topology || !candidate->unmet_need(tuned).empty()) continue;
         consider(*candidate);

@@ -21,7 +21,7 @@ struct ModelSelection {
     // communicator is within one node, for which the parameters do not hold, or algorithms make no claims
     // about this call, as about those whose blocks differ. Hierarchical algorithms use two networks, and are
     // left out.
-    std::optional<Choice> choose(const algorithm::Agreed& agreed) const;
+    std::optional<Choice> choose(const algorithm::GlobalArgs& agreed) const;
 };
 
 }  // namespace weft

@@ -11,9 +11,9 @@
 namespace weft {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 
 // The shipped lines, shared by all selectors.
 const AlgorithmTable& shipped() {
@@ -41,9 +41,9 @@ Status not_readable(const Status& status, const std::string& source, const char*
 
 }  // namespace
 
-std::string setting_of(const Family& family) {
+std::string setting_of(const CollectiveSpec& spec) {
     std::string name = "WEFT_ALGORITHM_";
-    for (const char* c = family.name; *c; ++c) name += static_cast<char>(std::toupper(*c));
+    for (const char* c = spec.name; *c; ++c) name += static_cast<char>(std::toupper(*c));
     return name;
 }
 
@@ -52,15 +52,15 @@ Result<Selector> Selector::from_environment() {
     const char* path = std::getenv("WEFT_TUNING");
     if (path && *path) WEFT_RETURN_IF_NOT_OK(selector.read_table(path));
     WEFT_RETURN_IF_NOT_OK(selector.read_selection());
-    for (const Family& family : algorithm::catalogue()) {
-        const char* text = std::getenv(setting_of(family).c_str());
-        if (text && *text) WEFT_RETURN_IF_NOT_OK(selector.force(family.collective, text));
+    for (const CollectiveSpec& spec : algorithm::catalogue()) {
+        const char* text = std::getenv(setting_of(spec).c_str());
+        if (text && *text) WEFT_RETURN_IF_NOT_OK(selector.force(spec.collective, text));
     }
     return selector;
 }
 
 Status Selector::force(Collective collective, const std::string& text, const std::string& name) {
-    Result<Choice> choice = parse_choice(algorithm::family_of(collective), text, name);
+    Result<Choice> choice = parse_choice(algorithm::spec_of(collective), text, name);
     if (!choice.is_ok()) return choice.status();
     forced_[static_cast<std::size_t>(collective)] = Forced{*choice, name, text};
     return ok;
@@ -101,11 +101,11 @@ Status Selector::read_selection() {
     return ok;
 }
 
-Result<Choice> Selector::choose(const Agreed& agreed) const {
+Result<Choice> Selector::choose(const GlobalArgs& agreed) const {
     const Collective collective = agreed.collective;
-    const Family& family = algorithm::family_of(collective);
+    const CollectiveSpec& spec = algorithm::spec_of(collective);
     if (const auto& forced = forced_[static_cast<std::size_t>(collective)]) {
-        Agreed tuned = agreed;
+        GlobalArgs tuned = agreed;
         tuned.tuning = forced->choice.tuning;
         const std::string lacks = forced->choice.algorithm->unmet_need(tuned);
         if (lacks.empty()) return forced->choice;
@@ -120,16 +120,16 @@ Result<Choice> Selector::choose(const Agreed& agreed) const {
     }
     if (const Choice* listed = shipped().choose(agreed, engine_)) return *listed;
     const auto meets = [&](const Algorithm* a) { return a->unmet_need(agreed).empty(); };
-    const auto first = std::ranges::find_if(family.algorithms, meets);
-    WEFT_ASSERT(first != family.algorithms.end());
+    const auto first = std::ranges::find_if(spec.algorithms, meets);
+    WEFT_ASSERT(first != spec.algorithms.end());
     return Choice{*first, agreed.tuning};
 }
 
 std::string Selector::text() const {
     std::string text;
-    for (const Family& family : algorithm::catalogue()) {
-        const auto& forced = forced_[static_cast<std::size_t>(family.collective)];
-        if (forced) text += std::string(family.name) + "=" + forced->text + "\n";
+    for (const CollectiveSpec& spec : algorithm::catalogue()) {
+        const auto& forced = forced_[static_cast<std::size_t>(spec.collective)];
+        if (forced) text += std::string(spec.name) + "=" + forced->text + "\n";
     }
     return text;
 }

@@ -16,7 +16,7 @@
 namespace weft {
 
 // "WEFT_ALGORITHM_BCAST".
-std::string setting_of(const algorithm::Family& family);
+std::string setting_of(const algorithm::CollectiveSpec& spec);
 
 class Selector {
   public:
@@ -33,7 +33,7 @@ class Selector {
     // From now on the calls of this collective use what `text` says, as above. `name` is the setting's, for sentences.
     Status force(Collective collective, const std::string& text, const std::string& name);
     Status force(Collective collective, const std::string& text) {
-        return force(collective, text, setting_of(algorithm::family_of(collective)));
+        return force(collective, text, setting_of(algorithm::spec_of(collective)));
     }
 
     // The engine that selects the table's lines for an engine: the one with which all ranks joined the job; none: they
@@ -41,7 +41,7 @@ class Selector {
     void set_engine(std::optional<EngineKind> engine) { engine_ = engine; }
 
     // Refuses a call that does not meet the forced algorithm's needs.
-    Result<Choice> choose(const algorithm::Agreed& agreed) const;
+    Result<Choice> choose(const algorithm::GlobalArgs& agreed) const;
 
     // All forced algorithms, to compare with other ranks'.
     std::string text() const;

@@ -8,8 +8,8 @@
 namespace weft {
 namespace {
 
-using algorithm::Agreed;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 
 constexpr std::string_view spaces = " \t\r";
 constexpr std::size_t quoted_max = 80;  // of a line, so that the sentence has room for the rest
@@ -24,14 +24,14 @@ std::string_view take_word(std::string_view& text) {
 
 }  // namespace
 
-Result<Choice> parse_choice(const Family& family, const std::string& text,
+Result<Choice> parse_choice(const CollectiveSpec& spec, const std::string& text,
                             const std::string& name) {
     Result<AlgorithmSetting> setting = parse_algorithm(name.c_str(), text);
     if (!setting.is_ok()) return setting.status();
-    Choice choice{family.find(setting->name), {}};
+    Choice choice{spec.find(setting->name), {}};
     if (!choice.algorithm) {
         return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
-                       name.c_str(), setting->name.c_str(), family.known_names().c_str());
+                       name.c_str(), setting->name.c_str(), spec.known_names().c_str());
     }
     using algorithm::Tunes;
     const Tunes tunes = choice.algorithm->tunes;
@@ -56,12 +56,12 @@ Result<Choice> parse_choice(const Family& family, const std::string& text,
     if (setting->throttle) choice.tuning.throttle = *setting->throttle;
     if (setting->leaders) choice.tuning.leaders = *setting->leaders;
     if (!setting->inner) return choice;
-    const algorithm::Algorithm* inner = family.find(*setting->inner);
+    const algorithm::Algorithm* inner = spec.find(*setting->inner);
     if (!inner || inner->follows_topology) {
         return failure(WEFT_REFUSED_SETTING,
                        "%s: \"%s\": inner=%s is not a flat algorithm; expected one of: %s",
                        name.c_str(), text.c_str(), setting->inner->c_str(),
-                       algorithm::names_of(family.flat_algorithms()).c_str());
+                       algorithm::names_of(spec.flat_algorithms()).c_str());
     }
     choice.tuning.inner = inner;
     return choice;
@@ -80,11 +80,11 @@ Status AlgorithmTable::add(std::string_view text, const std::string& source) {
 
 Status AlgorithmTable::add_line(std::string_view text, const std::string& where) {
     const std::string_view all = text;
-    const Family* family = algorithm::find_family(take_word(text));
+    const CollectiveSpec* spec = algorithm::find_spec(take_word(text));
     std::string_view word = take_word(text);
-    TableLine line{family ? family->collective : Collective::barrier};
-    while (family && !word.empty() && read_condition(word, line)) word = take_word(text);
-    if (!family || word.empty() || !take_word(text).empty()) {
+    TableLine line{spec ? spec->collective : Collective::barrier};
+    while (spec && !word.empty() && read_condition(word, line)) word = take_word(text);
+    if (!spec || word.empty() || !take_word(text).empty()) {
         return failure(WEFT_REFUSED_SETTING,
                        "%s: \"%.*s\"; expected COLLECTIVE [ranks=RANGE] [nodes=RANGE] "
                        "[bytes=RANGE] [combines] [reproducible] [engine=ENGINE] ALGORITHM, a range "
@@ -92,7 +92,7 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
                        where.c_str(), static_cast<int>(std::min(all.size(), quoted_max)),
                        all.data(), engine_names().c_str());
     }
-    Result<Choice> choice = parse_choice(*family, std::string(word), where);
+    Result<Choice> choice = parse_choice(*spec, std::string(word), where);
     if (!choice.is_ok()) return choice.status();
     line.choice = *choice;
     lines_.push_back(line);
@@ -127,7 +127,8 @@ bool AlgorithmTable::read_range(std::string_view key, std::string_view value, Ta
     return true;
 }
 
-const Choice* AlgorithmTable::choose(const Agreed& agreed, std::optional<EngineKind> engine) const {
+const Choice* AlgorithmTable::choose(const GlobalArgs& agreed,
+                                     std::optional<EngineKind> engine) const {
     const std::int64_t nodes = agreed.topology ? agreed.topology->nodes() : 1;
     for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
         if (line->collective != agreed.collective) continue;
@@ -136,7 +137,7 @@ const Choice* AlgorithmTable::choose(const Agreed& agreed, std::optional<EngineK
         if (line->combines && !agreed.combines) continue;
         if (line->reproducible && !agreed.reproducible) continue;
         if (line->engine && line->engine != engine) continue;
-        Agreed tuned = agreed;
+        GlobalArgs tuned = agreed;
         tuned.tuning = line->choice.tuning;
         if (line->choice.algorithm->unmet_need(tuned).empty()) return &line->choice;
     }

@@ -25,7 +25,7 @@ struct Choice {
 
 // Parses "chain:segment=64K". Refuses unknown names, and tuning that the algorithm does not follow, with a sentence
 // that begins with `name`.
-Result<Choice> parse_choice(const algorithm::Family& family, const std::string& text,
+Result<Choice> parse_choice(const algorithm::CollectiveSpec& spec, const std::string& text,
                             const std::string& name);
 
 class AlgorithmTable {
@@ -35,7 +35,7 @@ class AlgorithmTable {
 
     // The choice of the last line that applies and whose algorithm's needs the call meets; null: there is none.
     // `engine`: the one with which all ranks joined; none: they differ.
-    const Choice* choose(const algorithm::Agreed& agreed,
+    const Choice* choose(const algorithm::GlobalArgs& agreed,
                          std::optional<EngineKind> engine = std::nullopt) const;
 
   private:

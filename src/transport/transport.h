@@ -6,7 +6,7 @@
 // unexpected message must not hold up other lanes.
 //
 // Running out of memory. What begins something may throw std::bad_alloc, and then nothing has
-// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, keep_early(true). All
+// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, buffer_unknown(true). All
 // others do not throw, and lose no completion. A message that a transport cannot keep, or receive,
 // for want of memory is lost; that is reported (lost_message()), and the context is not wanted any
 // more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell it that a message was dropped
@@ -203,11 +203,11 @@ class CompletionSource {
     // Forgets every post of this context without completing it. When this returns, nobody writes to
     // the buffers of such a post, or uses what it reads there. Messages of the context that are
     // still in flight are dropped.
-    virtual void abandon(std::uint64_t context) = 0;
+    virtual void cancel_context(std::uint64_t context) = 0;
 
     // The user has freed this context and has no posts on it: what still comes is dropped. What was
     // sent still arrives.
-    virtual void retire(std::uint64_t context) = 0;
+    virtual void close_context(std::uint64_t context) = 0;
 };
 
 class DedicatedConnections;
@@ -239,7 +239,7 @@ class Transport : public CompletionSource {
     virtual Posted post_recv(const Lane& lane, MutBytes data, Token token) = 0;
 
     // The user has this context from now on: its unexpected messages are kept.
-    virtual void admit(std::uint64_t context) = 0;
+    virtual void open_context(std::uint64_t context) = 0;
 
     // From now on, what arrives sends this signal to that thread of the operating system; 0: no more.
     virtual void signal_arrivals(int /*signal*/, int /*thread*/) {}
@@ -258,7 +258,7 @@ class Transport : public CompletionSource {
     // Whether unexpected messages of contexts that are neither admitted nor gone are kept (the user
     // is about to get contexts that its peers may have already), or dropped, including those kept
     // so far. A new transport keeps them.
-    virtual void keep_early(bool keep) = 0;
+    virtual void buffer_unknown(bool keep) = 0;
 };
 
 }  // namespace weft

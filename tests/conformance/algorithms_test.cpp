@@ -13,7 +13,7 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 
 class Algorithms : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Algorithms, Everywhere::all(), Everywhere::name_of);
@@ -34,12 +34,12 @@ TEST_P(Algorithms, GiveTheResultsOfTheirCollective) {
 TEST_P(Algorithms, CombineElementsOfAnySize) {
     for (int ranks : where().some_of({2, 3, 4, 5, 7, 8})) {
         std::string all;
-        for (const Family& family : algorithm::catalogue()) {
-            if (!family.reduces) continue;
-            const std::string to = std::string(family.name) + "=";
-            const auto in_order = choices(family, {.ranks = ranks, .commutative = false});
+        for (const CollectiveSpec& spec : algorithm::catalogue()) {
+            if (!spec.reduces) continue;
+            const std::string to = std::string(spec.name) + "=";
+            const auto in_order = choices(spec, {.ranks = ranks, .commutative = false});
             for (const std::string& choice : in_order) all += " '" + to + choice + "'";
-            for (const std::string& choice : choices(family, {.ranks = ranks})) {
+            for (const std::string& choice : choices(spec, {.ranks = ranks})) {
                 if (std::ranges::find(in_order, choice) == in_order.end())
                     all += " '+" + to + choice + "'";
             }
@@ -51,7 +51,8 @@ TEST_P(Algorithms, CombineElementsOfAnySize) {
 // The bits do not depend on the algorithm, nor on where it runs.
 TEST_P(Algorithms, GiveTheBitsOfTheReferenceIfReductionsAreReproducible) {
     for (int ranks : some_of({2, 3, 4, 8})) {
-        const algorithm::Agreed size = {.ranks = ranks, .commutative = false, .reproducible = true};
+        const algorithm::GlobalArgs size = {
+            .ranks = ranks, .commutative = false, .reproducible = true};
         std::vector<std::string> all = all_in_turn(size);
         all.emplace_back();  // the library's choice
         for (const std::string& settings : all) {

@@ -277,24 +277,24 @@ TEST_P(PersistentOver, RepeatedCallsWithTypesAllocateNothing) {
 }
 
 // A call in which every block has two elements.
-Call call_of(const algorithm::Family& family, Rank rank, const Values& sent, Values& got) {
+Call call_of(const algorithm::CollectiveSpec& spec, Rank rank, const Values& sent, Values& got) {
     using algorithm::Blocks;
     static constexpr std::int64_t counts[] = {2, 2};
     static constexpr weft_type types[] = {WEFT_INT64, WEFT_INT64};
     const auto arrays = [&](Blocks blocks) {
         const bool is_listed = blocks == Blocks::all || blocks == Blocks::neighbors;
-        return is_listed ? BlockArrays{counts, nullptr, family.has_types ? types : nullptr}
+        return is_listed ? BlockArrays{counts, nullptr, spec.has_types ? types : nullptr}
                          : BlockArrays{};
     };
-    Call call = {.collective = family.collective,
+    Call call = {.collective = spec.collective,
                  .send_buf = sent.data(),
                  .recv_buf = got.data(),
                  .count = 2,
                  .type = WEFT_INT64,
-                 .op = family.reduces ? WEFT_SUM : WEFT_OP_NULL};
-    if (!family.lists_blocks()) return call;
-    call.send_blocks = arrays(family.send_blocks(rank == 0));
-    call.recv_blocks = arrays(family.recv_blocks(rank == 0));
+                 .op = spec.reduces ? WEFT_SUM : WEFT_OP_NULL};
+    if (!spec.lists_blocks()) return call;
+    call.send_blocks = arrays(spec.send_blocks(rank == 0));
+    call.recv_blocks = arrays(spec.recv_blocks(rank == 0));
     return call;
 }
 
@@ -307,14 +307,14 @@ TEST_P(PersistentOver, RepeatedCallsOfEveryCollectiveAllocateNothing) {
         }
         Values sent[2] = {Values(4, 1), Values(4, 2)};
         Values got[2] = {Values(4), Values(4)};
-        for (const algorithm::Family& family : algorithm::catalogue()) {
-            SCOPED_TRACE(family.name + std::string(" ") + traits(engine).name);
+        for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+            SCOPED_TRACE(spec.name + std::string(" ") + traits(engine).name);
             expect_no_allocations([&] {
                 weft_request requests[2];
                 for (const Rank rank : {0, 1}) {
                     const auto r = static_cast<std::size_t>(rank);
                     ASSERT_EQ(
-                        job.at(rank).start(call_of(family, rank, sent[r], got[r]), &requests[r]),
+                        job.at(rank).start(call_of(spec, rank, sent[r], got[r]), &requests[r]),
                         WEFT_OK)
                         << last_detail();
                 }

@@ -286,7 +286,7 @@ TEST_P(TransportConformance, AbandonedReceivesAreLeftAlone) {
         for (std::uint64_t i = random.below(6); i > 0; --i) {
             traffic.move();
         }
-        traffic.abandon(1, 1);
+        traffic.cancel_context(1, 1);
         std::vector<std::vector<std::byte>> before;
         for (Traffic::Post* post : given_up) before.push_back(post->buffer);
 
@@ -302,7 +302,7 @@ TEST_P(TransportConformance, AbandonedReceivesAreLeftAlone) {
         for (std::size_t i = 0; i < given_up.size(); ++i) {
             EXPECT_TRUE(given_up[i]->buffer == before[i]) << sizes[i] << " bytes";
         }
-        traffic.abandon(0, 1);
+        traffic.cancel_context(0, 1);
         ASSERT_TRUE(traffic.finish());
     });
 }
@@ -318,7 +318,7 @@ TEST_P(TransportConformance, AbandonedSendsAreNotReadAgain) {
             for (std::uint64_t i = seed % 4; i > 0; --i) {
                 traffic.move();
             }
-            traffic.abandon(0, 1);
+            traffic.cancel_context(0, 1);
             std::ranges::fill(sent.buffer, std::byte{0xee});
             if (!received) received = &traffic.recv(1, lane(0, 0), bytes);
 
@@ -331,7 +331,7 @@ TEST_P(TransportConformance, AbandonedSendsAreNotReadAgain) {
             if (received->is_done && received->result.code == WEFT_OK) {
                 EXPECT_TRUE(is_equal(*received, data)) << bytes << " bytes";
             }
-            traffic.abandon(1, 1);
+            traffic.cancel_context(1, 1);
             ASSERT_TRUE(traffic.finish());
         }
     });
@@ -344,26 +344,26 @@ TEST_P(TransportConformance, EarlyMessagesOfANewContextArrive) {
     for_seeds(8, [](std::uint64_t seed) {
         for (std::size_t bytes : sizes) {
             Traffic traffic(GetParam(), 2, seed);
-            traffic.end(1).admit(1);
-            traffic.end(1).keep_early(false);
-            traffic.end(1).keep_early(true);
+            traffic.end(1).open_context(1);
+            traffic.end(1).buffer_unknown(false);
+            traffic.end(1).buffer_unknown(true);
             std::vector<std::byte> data = pattern(bytes, seed);
             traffic.send(0, lane(1, 0, 2), data);
             traffic.send(0, lane(1, 0, 3), data);
             for (std::uint64_t i = seed % 4; i > 0; --i) traffic.move();
-            traffic.end(1).admit(2);
-            traffic.end(1).keep_early(false);
+            traffic.end(1).open_context(2);
+            traffic.end(1).buffer_unknown(false);
             Traffic::Post& received = traffic.recv(1, lane(0, 0, 2), bytes);
             // The other one is dropped, and its sender does not wait forever.
             ASSERT_TRUE(traffic.finish());
             EXPECT_EQ(received.result.code, WEFT_OK);
             EXPECT_TRUE(is_equal(received, data)) << bytes << " bytes";
             traffic.settle();
-            traffic.end(1).admit(3);
+            traffic.end(1).open_context(3);
             Traffic::Post& nothing = traffic.recv(1, lane(0, 0, 3), bytes);
             traffic.settle();
             EXPECT_FALSE(nothing.is_done) << bytes << " bytes";
-            traffic.abandon(1, 3);
+            traffic.cancel_context(1, 3);
             ASSERT_TRUE(traffic.finish());
         }
     });
@@ -375,8 +375,8 @@ TEST_P(TransportConformance, RetiredContextsKeepNobody) {
     for_seeds(8, [](std::uint64_t seed) {
         for (std::size_t bytes : sizes) {
             Traffic traffic(GetParam(), 2, seed);
-            traffic.end(0).admit(1);
-            traffic.end(0).keep_early(false);
+            traffic.end(0).open_context(1);
+            traffic.end(0).buffer_unknown(false);
             std::vector<std::byte> data = pattern(bytes, seed);
             Traffic::Post& sent = traffic.send(0, lane(1, 0), data);
             Traffic::Post* received = nullptr;
@@ -387,7 +387,7 @@ TEST_P(TransportConformance, RetiredContextsKeepNobody) {
                 received = &traffic.recv(1, lane(0, 0), bytes);
                 ASSERT_TRUE(traffic.until([&] { return sent.is_done; }));
             }
-            traffic.end(0).retire(1);
+            traffic.end(0).close_context(1);
             if (!received) received = &traffic.recv(1, lane(0, 0), bytes);
             traffic.send(1, lane(0, 0), data);
             ASSERT_TRUE(traffic.finish());
@@ -546,7 +546,7 @@ TEST_P(TransportConformance, AbandonAmidTrafficKeepsTheContract) {
         for (std::uint64_t round = 0; round < 120; ++round) {
             for (Rank rank = 0; rank < ranks; ++rank) {
                 auto r = static_cast<std::size_t>(rank);
-                if (round == gives_up[r]) traffic.abandon(rank, 0);
+                if (round == gives_up[r]) traffic.cancel_context(rank, 0);
                 std::size_t bytes = round % 20 == 0 ? 90 * KiB : 30 * (round % 7);
                 Rank next = (rank + 1) % ranks;
                 Rank previous = (rank + ranks - 1) % ranks;

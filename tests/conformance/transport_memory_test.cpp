@@ -160,8 +160,8 @@ TEST_P(OutOfMemory, AtAnyAllocationLosesNothingElse) {
         SCOPED_TRACE("allocation " + std::to_string(n));
         auto world = GetParam().make(2, static_cast<std::uint64_t>(n));
         for (Rank rank : {0, 1}) {
-            world->at(rank).admit(context);
-            world->at(rank).admit(other_context);
+            world->at(rank).open_context(context);
+            world->at(rank).open_context(other_context);
         }
         Exchange exchange(*world, context, 24);
         Injector::arm_at(n);
@@ -170,7 +170,7 @@ TEST_P(OutOfMemory, AtAnyAllocationLosesNothingElse) {
         EXPECT_TRUE(is_whole || has_fired);
         messages_lost += !is_whole;
         if (!is_whole) {
-            for (Rank rank : {0, 1}) world->at(rank).abandon(context);
+            for (Rank rank : {0, 1}) world->at(rank).cancel_context(context);
         }
         Exchange rest(*world, other_context, 4);
         EXPECT_TRUE(rest.run()) << "another context suffers";

@@ -147,8 +147,8 @@ class Traffic {
 
     Transport& end(Rank rank) { return at(rank); }
 
-    void abandon(Rank rank, std::uint64_t context) {
-        at(rank).abandon(context);
+    void cancel_context(Rank rank, std::uint64_t context) {
+        at(rank).cancel_context(context);
         forget([&](const Post& post) {
             return post.rank == rank && post.lane.stream.context() == context;
         });

@@ -36,10 +36,10 @@ TEST(Catalogue, IsEverywhere) {
     for (const Appearance& place : appearances) {
         const std::string text = content(std::string(WEFT_SOURCE_DIR "/") + place.file);
         ASSERT_FALSE(text.empty()) << place.file;
-        for (const algorithm::Family& family : algorithm::catalogue()) {
-            if (family.is_among_neighbors() && !place.has_neighbors) continue;
+        for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+            if (spec.is_among_neighbors() && !place.has_neighbors) continue;
             for (std::string wanted : place.texts) {
-                wanted.replace(wanted.find('$'), 1, family.name);
+                wanted.replace(wanted.find('$'), 1, spec.name);
                 EXPECT_NE(text.find(wanted), std::string::npos)
                     << place.file << " has no '" << wanted << "'";
             }
@@ -50,9 +50,9 @@ TEST(Catalogue, IsEverywhere) {
 TEST(Catalogue, IsInTheListsForUsers) {
     for (const char* file : lists) {
         const std::string text = content(std::string(WEFT_SOURCE_DIR "/") + file);
-        for (const algorithm::Family& family : algorithm::catalogue()) {
-            const std::regex word(std::string("\\b") + family.name + "\\b");
-            EXPECT_TRUE(std::regex_search(text, word)) << file << " has no '" << family.name << "'";
+        for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+            const std::regex word(std::string("\\b") + spec.name + "\\b");
+            EXPECT_TRUE(std::regex_search(text, word)) << file << " has no '" << spec.name << "'";
         }
     }
 }

@@ -78,10 +78,10 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
         }
         return reported;
     }
-    void abandon(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
     bool carries(const Lane&) const override { return true; }
     Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), su
 
 void expect_right(Job& job, const Subject& subject, const Trial& problem) {
     SCOPED_TRACE(to_text(subject, problem));
-    const Promise promise = promise_of(*subject.first, problem);
+    const Postcondition promise = promise_of(*subject.first, problem);
     const Arithmetic& arithmetic = strictest(promise);
     Call call(job, subject, problem);
     Execution execution(promise, arithmetic);
@@ -282,7 +282,7 @@ TEST_P(EveryTaskRing, ComputesItThroughAQueueOfEightEntries) {
 }
 
 Subject subject_of(const std::string& collective, const std::string& name) {
-    const algorithm::Family* family = algorithm::find_family(collective);
+    const algorithm::CollectiveSpec* family = algorithm::find_family(collective);
     return {family, family->find(name)};
 }
 

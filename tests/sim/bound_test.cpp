@@ -14,9 +14,9 @@
 namespace weft::simulate {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 
 constexpr std::int64_t any_bytes = 1 << 30;
 constexpr LogGpParameters plain{2'500'000, 1'500'000, 1'000'000, 6'000, 0, 31, 0, any_bytes};
@@ -41,8 +41,8 @@ struct Place {
     }
 };
 
-std::int64_t simulated(const Family& family, const Algorithm& algorithm, const Agreed& agreed,
-                       const Place& place) {
+std::int64_t simulated(const CollectiveSpec& spec, const Algorithm& algorithm,
+                       const GlobalArgs& agreed, const Place& place) {
     const Surroundings in = place.surroundings();
     LogGpMachine machine(in.parameters, {}, in.torus);
     if (in.nodes) machine.set_nodes(*in.nodes);
@@ -50,7 +50,7 @@ std::int64_t simulated(const Family& family, const Algorithm& algorithm, const A
     machine.set_progress(in.progress);
     for (Rank r = 0; r < agreed.ranks; ++r) {
         const Result<Schedule> schedule =
-            build_rank(algorithm, family.problem(agreed, r, family.has_in_place()));
+            build_rank(algorithm, spec.problem(agreed, r, spec.has_in_place()));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
@@ -66,22 +66,22 @@ struct Tried {
 Tried expect_never_beaten(const Place& place, const std::vector<std::int64_t>& all_bytes) {
     Tried tried;
     const Topology topology = place.nodes.value_or(NodesParameters{}).topology();
-    for (const Family& family : algorithm::catalogue()) {
-        if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) continue;
-        for (const Algorithm* const known : family.algorithms) {
+    for (const CollectiveSpec& spec : algorithm::catalogue()) {
+        if (spec.sizes != algorithm::Sizes::uniform || spec.is_among_neighbors()) continue;
+        for (const Algorithm* const known : spec.algorithms) {
             for (const std::int64_t bytes : all_bytes) {
-                Agreed agreed;
-                agreed.collective = family.collective;
+                GlobalArgs agreed;
+                agreed.collective = spec.collective;
                 agreed.ranks = place.ranks;
-                agreed.bytes = family.has_data() ? bytes : 0;
+                agreed.bytes = spec.has_data() ? bytes : 0;
                 agreed.tuning.segment_bytes = 64;
                 agreed.topology = place.nodes ? &topology : nullptr;
                 agreed.torus = place.torus && !place.nodes ? &place.torus->torus : nullptr;
                 if (!known->unmet_need(agreed).empty()) continue;
                 const auto bound = lower_bound(agreed, place.surroundings());
                 EXPECT_TRUE(bound.has_value());
-                const std::int64_t end = simulated(family, *known, agreed, place);
-                EXPECT_LE(*bound, end) << place.name << ", " << family.name << " " << known->name
+                const std::int64_t end = simulated(spec, *known, agreed, place);
+                EXPECT_LE(*bound, end) << place.name << ", " << spec.name << " " << known->name
                                        << ", " << bytes << " bytes";
                 if (end > 0)
                     tried.best = std::max(tried.best,
@@ -148,14 +148,14 @@ TEST(BoundInSurroundings, IsNeverBeaten) {
 TEST(BoundInSurroundings, IsNearTheBestAlgorithm) {
     const auto share = [](const char* collective, const char* name, std::int64_t bytes,
                           const Place& place) {
-        const Family& family = *algorithm::find_family(collective);
-        Agreed agreed;
-        agreed.collective = family.collective;
+        const CollectiveSpec& spec = *algorithm::find_spec(collective);
+        GlobalArgs agreed;
+        agreed.collective = spec.collective;
         agreed.ranks = place.ranks;
         agreed.bytes = bytes;
         if (place.torus && !place.nodes) agreed.torus = &place.torus->torus;
         const auto bound_ps = static_cast<double>(*lower_bound(agreed, place.surroundings()));
-        return bound_ps / static_cast<double>(simulated(family, *family.find(name), agreed, place));
+        return bound_ps / static_cast<double>(simulated(spec, *spec.find(name), agreed, place));
     };
     constexpr std::int64_t large = 1'000'000;
     const Place torus{"torus", plain, {}, {}, TorusParameters{Torus({2, 4}), 6'000, 0}};

@@ -39,14 +39,14 @@ Disturbance late(Rank rank, std::int64_t time_ps) {
 
 LogGpOutcome simulate(const char* collective, const char* algorithm, Rank ranks,
                       const Disturbance& disturbance) {
-    const algorithm::Family* const family = algorithm::find_family(collective);
-    algorithm::Agreed agreed;
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec(collective);
+    algorithm::GlobalArgs agreed;
     agreed.ranks = ranks;
     agreed.bytes = 1;
     LogGpMachine machine({}, disturbance);
     for (Rank r = 0; r < ranks; ++r) {
         const Result<Schedule> schedule =
-            build_rank(*family->find(algorithm), family->problem(agreed, r, /*in_place=*/true));
+            build_rank(*spec->find(algorithm), spec->problem(agreed, r, /*in_place=*/true));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }

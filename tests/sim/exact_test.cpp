@@ -130,11 +130,11 @@ TEST(Exact, RandomSchedules) {
     }
 }
 
-std::vector<Schedule> schedules_of(const algorithm::Family& family,
+std::vector<Schedule> schedules_of(const algorithm::CollectiveSpec& spec,
                                    const algorithm::Algorithm& algorithm, Rank ranks,
                                    std::int64_t bytes) {
-    algorithm::Agreed agreed;
-    agreed.collective = family.collective;
+    algorithm::GlobalArgs agreed;
+    agreed.collective = spec.collective;
     agreed.ranks = ranks;
     agreed.bytes = bytes;
     agreed.tuning.segment_bytes = 256;
@@ -144,19 +144,19 @@ std::vector<Schedule> schedules_of(const algorithm::Family& family,
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         schedules.push_back(std::move(*schedule));
     };
-    if (family.sizes == algorithm::Sizes::alike) {
-        for (Rank r = 0; r < ranks; ++r) add(family.problem(agreed, r, /*in_place=*/false));
+    if (spec.sizes == algorithm::Sizes::uniform) {
+        for (Rank r = 0; r < ranks; ++r) add(spec.problem(agreed, r, /*in_place=*/false));
         return schedules;
     }
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
-    for (Rank r = 0; family.sizes == algorithm::Sizes::agreed && r < ranks; ++r) {
+    for (Rank r = 0; spec.sizes == algorithm::Sizes::known_to_all && r < ranks; ++r) {
         sizes.push_back(bytes);
         offsets.push_back(r * bytes);
     }
     agreed.sizes = sizes;
-    if (!family.agrees_on_sizes()) agreed.bytes = -1;
-    const EveryRank every_rank(family, agreed, /*in_place=*/false, offsets,
+    if (!spec.agrees_on_sizes()) agreed.bytes = -1;
+    const EveryRank every_rank(spec, agreed, /*in_place=*/false, offsets,
                                [=](Rank, Rank, std::size_t) { return bytes; });
     for (const algorithm::Problem& problem : every_rank.problems()) add(problem);
     return schedules;
@@ -164,19 +164,19 @@ std::vector<Schedule> schedules_of(const algorithm::Family& family,
 
 TEST(Exact, TheCatalogue) {
     int algorithms = 0;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        if (family.is_among_neighbors()) continue;
-        for (const algorithm::Algorithm* const algorithm : family.algorithms) {
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        if (spec.is_among_neighbors()) continue;
+        for (const algorithm::Algorithm* const algorithm : spec.algorithms) {
             for (const Rank ranks : {2, 5, 8, 16}) {
-                algorithm::Agreed agreed;
+                algorithm::GlobalArgs agreed;
                 agreed.ranks = ranks;
                 if (!algorithm->unmet_need(agreed).empty()) continue;
                 algorithms += ranks == 8 ? 1 : 0;
                 for (const std::int64_t bytes : {1, 1000}) {
                     const std::vector<Schedule> schedules =
-                        schedules_of(family, *algorithm, ranks, bytes);
+                        schedules_of(spec, *algorithm, ranks, bytes);
                     for (const LogGpParameters& p : parameters) {
-                        SCOPED_TRACE(std::string(family.name) + " " + algorithm->name + ", " +
+                        SCOPED_TRACE(std::string(spec.name) + " " + algorithm->name + ", " +
                                      std::to_string(ranks) + " ranks, " + std::to_string(bytes) +
                                      " bytes, o " + std::to_string(p.overhead_ps));
                         ASSERT_NO_FATAL_FAILURE(expect_equal(schedules, p));

@@ -117,10 +117,10 @@ TEST(GoalReader, SurvivesAnyText) {
 }
 
 TEST(GoalReader, ReadsWhatSchedulesAreWrittenAs) {
-    const algorithm::Family* const family = algorithm::find_family("allreduce");
-    const algorithm::Agreed agreed{.collective = family->collective, .ranks = 6, .bytes = 64};
-    const EveryRank every_rank(*family, agreed, /*in_place=*/false);
-    for (const algorithm::Algorithm* known : family->algorithms) {
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec("allreduce");
+    const algorithm::GlobalArgs agreed{.collective = spec->collective, .ranks = 6, .bytes = 64};
+    const EveryRank every_rank(*spec, agreed, /*in_place=*/false);
+    for (const algorithm::Algorithm* known : spec->algorithms) {
         if (!known->unmet_need(agreed).empty()) continue;
         const auto schedules = build_all(*known, every_rank.problems());
         ASSERT_TRUE(schedules.is_ok()) << known->name;
@@ -165,11 +165,11 @@ TEST(GoalSchedules, CalculationsKeepTheCpu) {
 // Schedules of messages and joins alone: GOAL has no costs of others.
 TEST(GoalSchedules, WhatIsWrittenIsReadAgain) {
     int compared = 0;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        if (family.is_among_neighbors() || family.sizes != algorithm::Sizes::alike) continue;
-        for (const algorithm::Algorithm* const algorithm : family.algorithms) {
-            algorithm::Agreed agreed;
-            agreed.collective = family.collective;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        if (spec.is_among_neighbors() || spec.sizes != algorithm::Sizes::uniform) continue;
+        for (const algorithm::Algorithm* const algorithm : spec.algorithms) {
+            algorithm::GlobalArgs agreed;
+            agreed.collective = spec.collective;
             agreed.ranks = 8;
             agreed.bytes = 1000;
             agreed.tuning.segment_bytes = 256;
@@ -178,14 +178,14 @@ TEST(GoalSchedules, WhatIsWrittenIsReadAgain) {
             bool is_comparable = true;
             for (Rank r = 0; r < agreed.ranks; ++r) {
                 Result<Schedule> schedule =
-                    build_rank(*algorithm, family.problem(agreed, r, /*in_place=*/true));
+                    build_rank(*algorithm, spec.problem(agreed, r, /*in_place=*/true));
                 ASSERT_TRUE(schedule.is_ok()) << last_detail();
                 for (const Op& op : schedule->ops())
                     is_comparable &= op.is_message() || op.kind == OpKind::join;
                 schedules.push_back(std::move(*schedule));
             }
             if (!is_comparable) continue;
-            SCOPED_TRACE(std::string(family.name) + " " + algorithm->name);
+            SCOPED_TRACE(std::string(spec.name) + " " + algorithm->name);
             for (const std::int64_t eager : {1 << 30, 100}) {
                 LogGpParameters p;
                 p.eager_bytes_max = eager;

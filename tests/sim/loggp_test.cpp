@@ -23,7 +23,7 @@ namespace weft::simulate {
 namespace {
 
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 using test::contains;
 
 // In ns, as published; a fast network; a slow CPU.
@@ -42,16 +42,16 @@ struct Call {
 };
 
 std::vector<Schedule> build(const Call& call) {
-    const Family* const family = algorithm::find_family(call.collective);
-    algorithm::Agreed agreed;
-    agreed.collective = family->collective;
+    const CollectiveSpec* const spec = algorithm::find_spec(call.collective);
+    algorithm::GlobalArgs agreed;
+    agreed.collective = spec->collective;
     agreed.ranks = call.ranks;
     agreed.bytes = call.bytes;
     agreed.tuning.segment_bytes = 256;
     std::vector<Schedule> schedules;
     for (Rank r = 0; r < call.ranks; ++r) {
         Result<Schedule> schedule =
-            build_rank(*family->find(call.algorithm), family->problem(agreed, r, call.in_place));
+            build_rank(*spec->find(call.algorithm), spec->problem(agreed, r, call.in_place));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         schedules.push_back(std::move(*schedule));
     }
@@ -200,8 +200,8 @@ TEST(LogGp, AgreesWithLogGopsim) {
                                               {"allreduce", "recursive_doubling", 32, 1000},
                                               {"bcast", "binomial", 64, 5000},
                                               {"bcast", "binomial", 13, 1}}) {
-        const Family* const family = algorithm::find_family(call.collective);
-        if (!family->find(call.algorithm)) continue;
+        const CollectiveSpec* const spec = algorithm::find_spec(call.collective);
+        if (!spec->find(call.algorithm)) continue;
         const std::vector<Schedule> schedules = build(call);
         const Result<GoalProgram> program = read_goal(to_goal(schedules));
         ASSERT_TRUE(program.is_ok()) << last_detail();
@@ -244,10 +244,10 @@ const char* const collectives[] = {"barrier",  "bcast",     "gather",
 template <class Use>
 void for_calls(Use use) {
     for (const char* const name : collectives) {
-        const Family& family = *algorithm::find_family(name);
-        for (const Algorithm* const known : family.algorithms) {
+        const CollectiveSpec& spec = *algorithm::find_spec(name);
+        for (const Algorithm* const known : spec.algorithms) {
             for (const Rank ranks : {2, 3, 4, 5, 8, 13, 16}) {
-                algorithm::Agreed agreed;
+                algorithm::GlobalArgs agreed;
                 agreed.ranks = ranks;
                 if (!known->unmet_need(agreed).empty()) continue;
                 for (const std::int64_t bytes : {1, 64, 1000, 2000}) {
@@ -398,14 +398,14 @@ TEST(LogGp, ARankTakesLittleMemory) {
     for (const auto& [collective, algorithm] :
          {std::pair{"barrier", "dissemination"}, {"allreduce", "recursive_doubling"}}) {
         const auto bytes_of = [&](Rank ranks) {
-            const Family* const family = algorithm::find_family(collective);
-            algorithm::Agreed agreed;
+            const CollectiveSpec* const spec = algorithm::find_spec(collective);
+            algorithm::GlobalArgs agreed;
             agreed.ranks = ranks;
             agreed.bytes = 8;
             LogGpMachine machine(plain);
             for (Rank r = 0; r < ranks; ++r)
-                machine.add(*build_rank(*family->find(algorithm),
-                                        family->problem(agreed, r, /*in_place=*/false)));
+                machine.add(*build_rank(*spec->find(algorithm),
+                                        spec->problem(agreed, r, /*in_place=*/false)));
             return static_cast<double>(machine.rank_memory_bytes()) / ranks;
         };
         const double few = bytes_of(1 << 10);

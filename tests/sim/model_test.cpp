@@ -17,9 +17,9 @@
 namespace weft::model {
 namespace {
 
-using algorithm::Agreed;
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
+using algorithm::GlobalArgs;
 using simulate::lower_bound;
 
 // In ns, as published; a fast network that combines; a slow interface.
@@ -38,22 +38,22 @@ const char* const collectives[] = {
     "barrier",  "bcast",  "gather", "scatter", "allgather",           "allreduce",
     "alltoall", "reduce", "scan",   "exscan",  "reduce_scatter_block"};
 
-Agreed call(const Family& family, Rank ranks, std::int64_t bytes) {
-    Agreed agreed;
-    agreed.collective = family.collective;
+GlobalArgs call(const CollectiveSpec& spec, Rank ranks, std::int64_t bytes) {
+    GlobalArgs agreed;
+    agreed.collective = spec.collective;
     agreed.ranks = ranks;
-    agreed.bytes = family.has_data() ? bytes : 0;
+    agreed.bytes = spec.has_data() ? bytes : 0;
     agreed.tuning.segment_bytes = 256;
     return agreed;
 }
 
 // In place, where that is possible: copies are not in the formulas.
-std::vector<Schedule> schedules_of(const Family& family, const Algorithm& algorithm,
-                                   const Agreed& agreed) {
+std::vector<Schedule> schedules_of(const CollectiveSpec& spec, const Algorithm& algorithm,
+                                   const GlobalArgs& agreed) {
     std::vector<Schedule> schedules;
     for (Rank r = 0; r < agreed.ranks; ++r) {
         Result<Schedule> schedule =
-            build_rank(algorithm, family.problem(agreed, r, family.has_in_place()));
+            build_rank(algorithm, spec.problem(agreed, r, spec.has_in_place()));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         schedules.push_back(std::move(*schedule));
     }
@@ -69,20 +69,20 @@ std::int64_t simulated(const std::vector<Schedule>& schedules, const LogGpParame
     return std::ranges::max((*outcome).end_ps);
 }
 
-std::int64_t simulated(const Family& family, const Algorithm& algorithm, const Agreed& agreed,
-                       const LogGpParameters& p) {
-    return simulated(schedules_of(family, algorithm, agreed), p);
+std::int64_t simulated(const CollectiveSpec& spec, const Algorithm& algorithm,
+                       const GlobalArgs& agreed, const LogGpParameters& p) {
+    return simulated(schedules_of(spec, algorithm, agreed), p);
 }
 
 void expect_exact(const char* collective, const char* name, Rank ranks, std::int64_t bytes,
                   const LogGpParameters& p) {
-    const Family& family = *algorithm::find_family(collective);
-    const Algorithm* const known = family.find(name);
+    const CollectiveSpec& spec = *algorithm::find_spec(collective);
+    const Algorithm* const known = spec.find(name);
     ASSERT_NE(known, nullptr) << collective << " " << name;
-    const Agreed agreed = call(family, ranks, bytes);
+    const GlobalArgs agreed = call(spec, ranks, bytes);
     const auto time = closed_form(*known, agreed, p);
     ASSERT_TRUE(time.has_value());
-    EXPECT_EQ(time->time_ps, simulated(family, *known, agreed, p))
+    EXPECT_EQ(time->time_ps, simulated(spec, *known, agreed, p))
         << collective << " " << name << ", " << ranks << " ranks, " << bytes << " bytes";
 }
 
@@ -105,8 +105,8 @@ TEST(CasePaper, AgreesWithTheClaims) {
         for (const Rank ranks : {2, 16, 100, 1024}) {
             const std::int64_t rounds = ceil_log2(ranks);
             const auto of = [&](const char* collective, const char* name) {
-                const Family& family = *algorithm::find_family(collective);
-                return *closed_form(*family.find(name), call(family, ranks, 1000), p);
+                const CollectiveSpec& spec = *algorithm::find_spec(collective);
+                return *closed_form(*spec.find(name), call(spec, ranks, 1000), p);
             };
             EXPECT_EQ(of("barrier", "dissemination"), paper_barrier(p, ranks));
             ModelTime bcast = paper_bcast(p, ranks, 1000);
@@ -148,11 +148,11 @@ TEST(ClosedForm, LargeMessagesAskFirst) {
 TEST(ClosedForm, EndsAtTheLongestTime) {
     LogGpParameters p = plain;
     p.byte_overhead_ps = 1'000'000'000'000;
-    const Family& family = *algorithm::find_family("bcast");
+    const CollectiveSpec& spec = *algorithm::find_spec("bcast");
     for (const Rank ranks : {2, 3, 8}) {
-        Agreed agreed = call(family, ranks, std::int64_t{1} << 40);
+        GlobalArgs agreed = call(spec, ranks, std::int64_t{1} << 40);
         agreed.tuning.segment_bytes = std::int64_t{1} << 39;
-        const auto time = closed_form(*family.find("chain"), agreed, p);
+        const auto time = closed_form(*spec.find("chain"), agreed, p);
         ASSERT_TRUE(time.has_value());
         EXPECT_EQ(time->time_ps, time_max_ps) << ranks << " ranks";
     }
@@ -160,9 +160,9 @@ TEST(ClosedForm, EndsAtTheLongestTime) {
 
 TEST(ClosedForm, NothingWithoutClaims) {
     for (const char* const name : {"gatherv", "alltoallw", "neighbor_alltoall"}) {
-        const Family& family = *algorithm::find_family(name);
-        EXPECT_FALSE(closed_form(*family.algorithms.front(), call(family, 4, 8), plain)) << name;
-        EXPECT_FALSE(lower_bound(call(family, 4, 8), plain)) << name;
+        const CollectiveSpec& spec = *algorithm::find_spec(name);
+        EXPECT_FALSE(closed_form(*spec.algorithms.front(), call(spec, 4, 8), plain)) << name;
+        EXPECT_FALSE(lower_bound(call(spec, 4, 8), plain)) << name;
     }
 }
 
@@ -194,11 +194,10 @@ TEST(Measured, ParametersByTheSizeOfMessages) {
         EXPECT_EQ(large.latency_ps, 7'500'000);
         EXPECT_EQ(large.gap_ps, 5'000'000);
     }
-    const Family& family = *algorithm::find_family("bcast");
+    const CollectiveSpec& spec = *algorithm::find_spec("bcast");
     for (const std::int64_t bytes : {1024, 1025}) {
-        EXPECT_EQ(
-            closed_form(*family.find("binomial"), call(family, 8, bytes), *measured),
-            closed_form(*family.find("binomial"), call(family, 8, bytes), (*measured).of(bytes)));
+        EXPECT_EQ(closed_form(*spec.find("binomial"), call(spec, 8, bytes), *measured),
+                  closed_form(*spec.find("binomial"), call(spec, 8, bytes), (*measured).of(bytes)));
     }
 }
 
@@ -234,19 +233,19 @@ TEST(Measured, EndsThatWorkAlong) {
     along.cpu_sends = along.cpu_receives_along = true;
     for (const auto& [collective, name] :
          {std::pair{"allgather", "ring"}, {"bcast", "binomial"}, {"bcast", "chain"}}) {
-        const Family& family = *algorithm::find_family(collective);
+        const CollectiveSpec& spec = *algorithm::find_spec(collective);
         for (const Rank ranks : {2, 4}) {
-            Agreed agreed = call(family, ranks, 1001);
+            GlobalArgs agreed = call(spec, ranks, 1001);
             agreed.tuning.segment_bytes = 4096;
             simulate::LogGpMachine machine(p);
             machine.set_ends(along);
-            for (const Schedule& schedule : schedules_of(family, *family.find(name), agreed))
+            for (const Schedule& schedule : schedules_of(spec, *spec.find(name), agreed))
                 machine.add(schedule);
             const auto outcome = machine.run();
             ASSERT_TRUE(outcome.is_ok()) << last_detail();
-            const auto time = closed_form(*family.find(name), agreed, *measured);
+            const auto time = closed_form(*spec.find(name), agreed, *measured);
             EXPECT_EQ(time->time_ps, std::ranges::max((*outcome).end_ps)) << name << " " << ranks;
-            EXPECT_LT(time->time_ps, closed_form(*family.find(name), agreed, p)->time_ps);
+            EXPECT_LT(time->time_ps, closed_form(*spec.find(name), agreed, p)->time_ps);
         }
     }
 }
@@ -271,22 +270,22 @@ TEST(Measured, RefusesWithASentence) {
 // Of one byte: the best tree for 8 ranks takes less than a binomial one.
 TEST(LowerBound, OfAnItemIsTheBestTree) {
     constexpr std::int64_t ns = 1000;
-    const Family& family = *algorithm::find_family("bcast");
+    const CollectiveSpec& spec = *algorithm::find_spec("bcast");
     for (const auto& [ranks, time_ns] :
          {std::pair{1, 0}, {2, 5500}, {8, 12500}, {16, 15500}, {1024, 34000}, {1 << 20, 64500}})
-        EXPECT_EQ(*lower_bound(call(family, ranks, 1), plain), time_ns * ns) << ranks;
+        EXPECT_EQ(*lower_bound(call(spec, ranks, 1), plain), time_ns * ns) << ranks;
 }
 
 // By no algorithm. And no flat algorithm's closed form is far from what is simulated.
 TEST(LowerBound, IsNeverBeaten) {
     for (const char* const name : collectives) {
-        const Family& family = *algorithm::find_family(name);
-        for (const Algorithm* const known : family.algorithms) {
+        const CollectiveSpec& spec = *algorithm::find_spec(name);
+        for (const Algorithm* const known : spec.algorithms) {
             for (const Rank ranks : {2, 3, 8, 13, 16}) {
                 for (const std::int64_t bytes : {0, 1, 64, 1000, 20000}) {
-                    const Agreed agreed = call(family, ranks, bytes);
+                    const GlobalArgs agreed = call(spec, ranks, bytes);
                     if (!known->unmet_need(agreed).empty()) continue;
-                    const std::vector<Schedule> schedules = schedules_of(family, *known, agreed);
+                    const std::vector<Schedule> schedules = schedules_of(spec, *known, agreed);
                     for (const LogGpParameters& p : {plain, fast, slow_interface, slow_cpu}) {
                         const auto bound = lower_bound(agreed, p);
                         ASSERT_TRUE(bound.has_value());
@@ -309,10 +308,10 @@ TEST(LowerBound, IsNeverBeaten) {
 
 // All bytes of an allgather pass a rank's CPU, whoever they come from, and as many leave some rank.
 TEST(LowerBound, OfTheCpu) {
-    const Family& family = *algorithm::find_family("allgather");
+    const CollectiveSpec& spec = *algorithm::find_spec("allgather");
     LogGpParameters p = slow_cpu;
     p.byte_overhead_ps = 200'000;
-    EXPECT_EQ(*lower_bound(call(family, 3, 500), p), 2 * (300'000 + 999 * 200'000));
+    EXPECT_EQ(*lower_bound(call(spec, 3, 500), p), 2 * (300'000 + 999 * 200'000));
 }
 
 TEST(LowerBound, IsNeverBeatenOnATorus) {
@@ -322,14 +321,13 @@ TEST(LowerBound, IsNeverBeatenOnATorus) {
         for (const std::int64_t link_byte_ps : {100, 6000, 20'000}) {
             const simulate::TorusParameters on{Torus(sizes), link_byte_ps, 70'000};
             for (const char* const name : collectives) {
-                const Family& family = *algorithm::find_family(name);
-                for (const Algorithm* const known : family.algorithms) {
+                const CollectiveSpec& spec = *algorithm::find_spec(name);
+                for (const Algorithm* const known : spec.algorithms) {
                     for (const std::int64_t bytes : {0, 1, 1000}) {
-                        Agreed agreed = call(family, on.torus.ranks(), bytes);
+                        GlobalArgs agreed = call(spec, on.torus.ranks(), bytes);
                         agreed.torus = &on.torus;
                         if (!known->unmet_need(agreed).empty()) continue;
-                        const std::vector<Schedule> schedules =
-                            schedules_of(family, *known, agreed);
+                        const std::vector<Schedule> schedules = schedules_of(spec, *known, agreed);
                         ++algorithms;
                         for (const LogGpParameters& p : {plain, fast, slow_cpu, gaps}) {
                             const auto bound = lower_bound(agreed, {p, {}, {}, &on});

@@ -88,12 +88,12 @@ LogGpOutcome barrier_beside_computing(Rank cores, std::int64_t compute_ps, std::
     LogGpMachine machine(parameters, late);
     machine.set_nodes(on);
     machine.set_progress(progress);
-    const algorithm::Family* const family = algorithm::find_family("barrier");
-    algorithm::Agreed agreed;
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec("barrier");
+    algorithm::GlobalArgs agreed;
     agreed.ranks = 4;
     for (Rank r = 0; r < 4; ++r)
-        machine.add(*build_rank(*family->find("dissemination"),
-                                family->problem(agreed, r, /*in_place=*/true)));
+        machine.add(
+            *build_rank(*spec->find("dissemination"), spec->problem(agreed, r, /*in_place=*/true)));
     return test::outcome_of(machine);
 }
 
@@ -291,9 +291,9 @@ TEST(Nodes, CpusWorkOnBytesBesideTheirWay) {
 
 // As far as both know, nodes of one rank and links as fast as interfaces are the flat network.
 TEST(Nodes, OfOneRankAreTheFlatNetwork) {
-    const algorithm::Family* const family = algorithm::find_family("allreduce");
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec("allreduce");
     for (const char* name : {"recursive_doubling", "ring", "rabenseifner"}) {
-        algorithm::Agreed agreed;
+        algorithm::GlobalArgs agreed;
         agreed.ranks = 16;
         agreed.bytes = 4096;
         NodesParameters on = nodes(16, 1);
@@ -303,7 +303,7 @@ TEST(Nodes, OfOneRankAreTheFlatNetwork) {
         on_nodes.set_nodes(on);
         for (Rank r = 0; r < agreed.ranks; ++r) {
             const Result<Schedule> schedule =
-                build_rank(*family->find(name), family->problem(agreed, r, /*in_place=*/true));
+                build_rank(*spec->find(name), spec->problem(agreed, r, /*in_place=*/true));
             ASSERT_TRUE(schedule.is_ok()) << last_detail();
             flat.add(*schedule);
             on_nodes.add(*schedule);

@@ -27,15 +27,15 @@ struct Simulated {
 Simulated simulate(const char* collective, const char* algorithm, std::int64_t bytes,
                    const Progress& progress, const LogGpParameters& p = {},
                    const Disturbance& disturbance = {}) {
-    const algorithm::Family* const family = algorithm::find_family(collective);
-    algorithm::Agreed agreed;
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec(collective);
+    algorithm::GlobalArgs agreed;
     agreed.ranks = ranks;
     agreed.bytes = bytes;
     LogGpMachine machine(p, disturbance);
     machine.set_progress(progress);
     for (Rank r = 0; r < ranks; ++r) {
         const Result<Schedule> schedule =
-            build_rank(*family->find(algorithm), family->problem(agreed, r, /*in_place=*/true));
+            build_rank(*spec->find(algorithm), spec->problem(agreed, r, /*in_place=*/true));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
@@ -140,13 +140,13 @@ TEST(Progress, ACardCarriesOutTaskLists) {
     nodes.inside.overhead_ps = overhead_ps;
     const Topology topology = nodes.topology();
     int algorithms = 0;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        if (family.sizes != algorithm::Sizes::alike || family.is_among_neighbors()) continue;
-        for (const algorithm::Algorithm* const known : family.algorithms) {
-            algorithm::Agreed agreed;
-            agreed.collective = family.collective;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        if (spec.sizes != algorithm::Sizes::uniform || spec.is_among_neighbors()) continue;
+        for (const algorithm::Algorithm* const known : spec.algorithms) {
+            algorithm::GlobalArgs agreed;
+            agreed.collective = spec.collective;
             agreed.ranks = ranks;
-            agreed.bytes = family.has_data() ? 1000 : 0;
+            agreed.bytes = spec.has_data() ? 1000 : 0;
             agreed.tuning.segment_bytes = 256;
             agreed.topology = &topology;
             if (!known->unmet_need(agreed).empty()) continue;
@@ -158,7 +158,7 @@ TEST(Progress, ACardCarriesOutTaskLists) {
                 std::vector<std::int64_t> of_host;
                 for (Rank r = 0; r < ranks; ++r) {
                     Result<Schedule> schedule =
-                        build_rank(*known, family.problem(agreed, r, /*in_place=*/false));
+                        build_rank(*known, spec.problem(agreed, r, /*in_place=*/false));
                     ASSERT_TRUE(schedule.is_ok()) << last_detail();
                     machine.add(*schedule);
                     std::vector<bool> reaches;
@@ -177,7 +177,7 @@ TEST(Progress, ACardCarriesOutTaskLists) {
                     }
                 }
                 EXPECT_EQ(test::outcome_of(machine).cpu_ps, of_host)
-                    << family.name << " " << known->name << (reaches_all ? ", all" : "");
+                    << spec.name << " " << known->name << (reaches_all ? ", all" : "");
             }
             ++algorithms;
         }
@@ -351,14 +351,14 @@ TEST(Progress, NoiseOfEachRank) {
             Progress progress = host(100'000, 700, 50);
             if (is_thread) progress.by = Progress::By::thread;
             progress.shares_core = shares;
-            const algorithm::Family* const family = algorithm::find_family("barrier");
-            algorithm::Agreed agreed;
+            const algorithm::CollectiveSpec* const spec = algorithm::find_spec("barrier");
+            algorithm::GlobalArgs agreed;
             agreed.ranks = 100;
             LogGpMachine machine({}, disturbance);
             machine.set_progress(progress);
             for (Rank r = 0; r < agreed.ranks; ++r)
-                machine.add(*build_rank(*family->find("dissemination"),
-                                        family->problem(agreed, r, /*in_place=*/true)));
+                machine.add(*build_rank(*spec->find("dissemination"),
+                                        spec->problem(agreed, r, /*in_place=*/true)));
             Result<LogGpOutcome> outcome = machine.run();
             ASSERT_TRUE(outcome.is_ok()) << last_detail();
             for (std::size_t r = 0; r < outcome->end_ps.size(); ++r) {

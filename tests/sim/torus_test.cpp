@@ -26,15 +26,15 @@ struct Call {
 
 LogGpOutcome simulate(const Call& call, const TorusParameters& on,
                       const LogGpParameters& p = parameters, bool is_flat = false) {
-    const algorithm::Family* const family = algorithm::find_family(call.collective);
-    algorithm::Agreed agreed;
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec(call.collective);
+    algorithm::GlobalArgs agreed;
     agreed.ranks = on.torus.ranks();
     agreed.bytes = call.bytes;
     agreed.torus = &on.torus;
     LogGpMachine machine(p, {}, is_flat ? nullptr : &on);
     for (Rank r = 0; r < agreed.ranks; ++r) {
-        const Result<Schedule> schedule = build_rank(*family->find(call.algorithm),
-                                                     family->problem(agreed, r, /*in_place=*/true));
+        const Result<Schedule> schedule =
+            build_rank(*spec->find(call.algorithm), spec->problem(agreed, r, /*in_place=*/true));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         machine.add(*schedule);
     }
@@ -129,15 +129,15 @@ TEST(TorusMachine, RanksOfANodeShareItsInterface) {
 }
 
 std::int64_t by_rounds(const Call& call, const TorusParameters& on) {
-    const algorithm::Family* const family = algorithm::find_family(call.collective);
-    algorithm::Agreed agreed;
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec(call.collective);
+    algorithm::GlobalArgs agreed;
     agreed.ranks = on.torus.ranks();
     agreed.bytes = call.bytes;
     agreed.torus = &on.torus;
     std::vector<Schedule> schedules;
     for (Rank r = 0; r < agreed.ranks; ++r)
-        schedules.push_back(*build_rank(*family->find(call.algorithm),
-                                        family->problem(agreed, r, /*in_place=*/true)));
+        schedules.push_back(
+            *build_rank(*spec->find(call.algorithm), spec->problem(agreed, r, /*in_place=*/true)));
     RoundCosts costs;
     costs.message_ps = 2 * parameters.overhead_ps + parameters.latency_ps;
     costs.interface_byte_ps = parameters.byte_gap_ps;
@@ -184,9 +184,8 @@ TEST(TorusMachine, EveryAlgorithmEnds) {
     for (const std::vector<Rank>& sizes : {std::vector<Rank>{4, 4}, {2, 3}, {2, 2, 2}}) {
         const TorusParameters on = torus(sizes, 5000, 100'000);
         for (const char* const name : collectives) {
-            for (const algorithm::Algorithm* const known :
-                 algorithm::find_family(name)->algorithms) {
-                algorithm::Agreed agreed;
+            for (const algorithm::Algorithm* const known : algorithm::find_spec(name)->algorithms) {
+                algorithm::GlobalArgs agreed;
                 agreed.ranks = on.torus.ranks();
                 agreed.torus = &on.torus;
                 if (!known->unmet_need(agreed).empty()) continue;
@@ -211,12 +210,12 @@ TEST(TorusMachine, EveryAlgorithmEnds) {
 TEST(TorusMachine, RefusesTimesThatOverflow) {
     const TorusParameters on = torus({4, 4}, 1'000'000);
     LogGpMachine machine(parameters, {}, &on);
-    algorithm::Agreed agreed;
+    algorithm::GlobalArgs agreed;
     agreed.ranks = 16;
     agreed.bytes = std::int64_t{1} << 40;
-    const algorithm::Family* const family = algorithm::find_family("bcast");
+    const algorithm::CollectiveSpec* const spec = algorithm::find_spec("bcast");
     for (Rank r = 0; r < 16; ++r)
-        machine.add(*build_rank(*family->find("binomial"), family->problem(agreed, r, false)));
+        machine.add(*build_rank(*spec->find("binomial"), spec->problem(agreed, r, false)));
     EXPECT_FALSE(machine.run().is_ok());
     EXPECT_TRUE(test::contains(last_detail(), "the simulated time is above 50 days"));
 }

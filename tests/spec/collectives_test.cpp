@@ -13,7 +13,7 @@ struct Operation {
     weft_type type;
     weft_op op;
     void (*combine)(const std::byte* left, std::byte* right);
-    algorithm::Agreed kind = {};
+    algorithm::GlobalArgs kind = {};
 };
 
 void add(const std::byte* left, std::byte* right) {
@@ -113,21 +113,22 @@ void* start_of(Guarded& buffer, const Case& c) {
     return buffer.bytes() == 0 && c.seed % 2 == 1 ? nullptr : buffer.data();
 }
 
-void expect_right(const algorithm::Family& family, const Case& c, const Operation& operation) {
-    Arguments arguments = {.collective = family.name,
+void expect_right(const algorithm::CollectiveSpec& spec, const Case& c,
+                  const Operation& operation) {
+    Arguments arguments = {.collective = spec.name,
                            .ranks = c.ranks,
-                           .root = family.has_root ? c.root : 0,
+                           .root = spec.has_root ? c.root : 0,
                            .count = c.count,
                            .in_place = c.in_place,
                            .element_bytes = 4,
                            .combine = operation.combine,
                            .reproducible = operation.kind.reproducible};
     std::vector<std::int64_t> counts;
-    if (family.sizes == algorithm::Sizes::agreed) differ(c, arguments, counts);
-    if (family.reduces) arguments.displacements.clear();  // reduce_scatter has none
-    if (family.sizes == algorithm::Sizes::local) differ_by_pairs(c, arguments);
+    if (spec.sizes == algorithm::Sizes::known_to_all) differ(c, arguments, counts);
+    if (spec.reduces) arguments.displacements.clear();  // reduce_scatter has none
+    if (spec.sizes == algorithm::Sizes::rank_local) differ_by_pairs(c, arguments);
     std::vector<Neighborhood> neighborhoods;
-    if (family.is_among_neighbors()) {
+    if (spec.is_among_neighbors()) {
         arguments.neighbors =
             neighbors(neighbor_kinds[c.seed % std::size(neighbor_kinds)], c.ranks);
         neighborhoods = arguments.neighbors.for_library();
@@ -144,7 +145,7 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     perform(arguments, expected);
 
     std::vector<Arrays> arrays(2 * static_cast<std::size_t>(c.ranks));
-    CommunicatorSettings settings = forced(family.collective, c);
+    CommunicatorSettings settings = forced(spec.collective, c);
     settings.reproducible = operation.kind.reproducible;
     World world(c.ranks, c.seed, sim_options(c.seed), settings);
     for (std::size_t r = 0; r < neighborhoods.size(); ++r) {
@@ -154,10 +155,10 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     for (weft_status code : world.run_all([&](Rank rank) -> Call {
              const auto r = static_cast<std::size_t>(rank);
              const bool in_place =
-                 c.in_place && family.has_in_place() && arguments.is_in_place_on(rank);
+                 c.in_place && spec.has_in_place() && arguments.is_in_place_on(rank);
              const bool spares_recv = arguments.spares_recv();
              Call call = {
-                 .collective = family.collective,
+                 .collective = spec.collective,
                  .send_buf = in_place && !spares_recv ? WEFT_IN_PLACE : start_of(send[r], c),
                  .recv_buf = in_place && spares_recv ? const_cast<void*>(WEFT_IN_PLACE)
                                                      : start_of(recv[r], c),
@@ -169,19 +170,19 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
                                                             ? nullptr
                                                             : arguments.displacements.data()};
              const bool is_root = rank == arguments.root;
-             const bool sends_all = is_listed(family.send_blocks(is_root));
-             const bool gets_all = is_listed(family.recv_blocks(is_root));
+             const bool sends_all = is_listed(spec.send_blocks(is_root));
+             const bool gets_all = is_listed(spec.recv_blocks(is_root));
              if (!counts.empty()) (sends_all ? call.send_blocks : call.recv_blocks) = agreed;
-             if (family.sizes != algorithm::Sizes::local) return call;
+             if (spec.sizes != algorithm::Sizes::rank_local) return call;
              Arrays& of_send = arrays[2 * r];
              Arrays& of_recv = arrays[2 * r + 1];
              for (int block = 0; sends_all && block < arguments.contributed(rank); ++block)
-                 of_send.add(arguments.contribution(rank, block), operation.type, family.has_types);
+                 of_send.add(arguments.contribution(rank, block), operation.type, spec.has_types);
              for (int block = 0; gets_all && block < arguments.received(rank); ++block)
-                 of_recv.add(arguments.result(rank, block), operation.type, family.has_types);
+                 of_recv.add(arguments.result(rank, block), operation.type, spec.has_types);
              if (sends_all) call.send_blocks = of_send.blocks(arguments.has_gaps);
              if (gets_all) call.recv_blocks = of_recv.blocks(arguments.has_gaps);
-             const bool sends_one = family.send_blocks(is_root) == algorithm::Blocks::one;
+             const bool sends_one = spec.send_blocks(is_root) == algorithm::Blocks::one;
              call.count = sends_one  ? arguments.contribution(rank, 0).count
                           : gets_all ? 0
                                      : arguments.result(rank, 0).count;
@@ -205,19 +206,19 @@ void expect_right(const algorithm::Family& family, const Case& c, const Operatio
     }
 }
 
-class Collectives : public testing::TestWithParam<const algorithm::Family*> {
+class Collectives : public testing::TestWithParam<const algorithm::CollectiveSpec*> {
   protected:
-    static const algorithm::Family& family() { return *GetParam(); }
+    static const algorithm::CollectiveSpec& spec() { return *GetParam(); }
     static void expect_all_right(const Operation& operation) {
         for_all_cases(
-            family().collective, [&](const Case& c) { expect_right(family(), c, operation); },
+            spec().collective, [&](const Case& c) { expect_right(spec(), c, operation); },
             operation.kind);
     }
 };
 
-std::vector<const algorithm::Family*> families() {
-    std::vector<const algorithm::Family*> all;
-    for (const algorithm::Family& family : algorithm::catalogue()) all.push_back(&family);
+std::vector<const algorithm::CollectiveSpec*> families() {
+    std::vector<const algorithm::CollectiveSpec*> all;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) all.push_back(&spec);
     return all;
 }
 
@@ -227,11 +228,11 @@ INSTANTIATE_TEST_SUITE_P(Of, Collectives, testing::ValuesIn(families()),
 TEST_P(Collectives, DoWhatTheirDefinitionSays) {
     const Operation moves = {WEFT_INT32, WEFT_OP_NULL, nullptr};
     const Operation sums = {WEFT_UINT32, WEFT_SUM, add};
-    expect_all_right(family().reduces ? sums : moves);
+    expect_all_right(spec().reduces ? sums : moves);
 }
 
 TEST_P(Collectives, KeepRankOrderForOperationsThatDoNotCommute) {
-    if (!family().reduces) return;
+    if (!spec().reduces) return;
     weft_op op = WEFT_OP_NULL;
     ASSERT_EQ(weft_op_create(compose, 0, nullptr, &op), WEFT_OK);
     expect_all_right({WEFT_UINT32, op, compose_one, {.commutative = false}});
@@ -240,7 +241,7 @@ TEST_P(Collectives, KeepRankOrderForOperationsThatDoNotCommute) {
 
 // The operation is said to commute, and does not.
 TEST_P(Collectives, CombineByOneAssociationIfTheyAreReproducible) {
-    if (!family().reduces) return;
+    if (!spec().reduces) return;
     weft_op op = WEFT_OP_NULL;
     ASSERT_EQ(weft_op_create(mix, 1, nullptr, &op), WEFT_OK);
     expect_all_right({WEFT_UINT32, op, mix_one, {.commutative = false, .reproducible = true}});

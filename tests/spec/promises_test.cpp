@@ -47,10 +47,11 @@ Number& element(std::vector<std::byte>& buffer, std::int64_t byte) {
 }
 
 // Empty: the promise is the definition.
-std::string difference(const Promise& promise, const algorithm::Family& family, const Trial& t) {
+std::string difference(const Postcondition& promise, const algorithm::CollectiveSpec& spec,
+                       const Trial& t) {
     Texts all_texts;
     texts = &all_texts;
-    Arguments arguments = {.collective = family.name,
+    Arguments arguments = {.collective = spec.name,
                            .ranks = t.ranks,
                            .root = t.root,
                            .count = static_cast<std::size_t>(t.local_block / element_bytes),
@@ -61,7 +62,7 @@ std::string difference(const Promise& promise, const algorithm::Family& family, 
         arguments.counts.push_back(static_cast<std::size_t>(t.sizes[i] / element_bytes));
         arguments.displacements.push_back(t.offsets[i] / element_bytes);
     }
-    for (Rank from = 0; family.sizes == algorithm::Sizes::local && from < t.ranks; ++from) {
+    for (Rank from = 0; spec.sizes == algorithm::Sizes::rank_local && from < t.ranks; ++from) {
         for (Rank to = 0; to < t.ranks; ++to)
             arguments.amounts.push_back(
                 static_cast<std::size_t>(t.amount(from, to) / element_bytes));
@@ -125,25 +126,25 @@ std::string difference(const Promise& promise, const algorithm::Family& family, 
     return "";
 }
 
-// Calls body(family, trial) for small calls of every collective.
+// Calls body(spec, trial) for small calls of every collective.
 template <class Body>
 void for_each_call(const std::vector<Rank>& ranks, Body body) {
-    for (const algorithm::Family& family : algorithm::catalogue()) {
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
         for (Rank p : ranks) {
             Trial t;
             t.ranks = p;
             t.element_bytes = element_bytes;
             t.commutative = false;
-            for (t.root = 0; t.root < (family.has_root ? p : 1); ++t.root) {
-                const Subject subject = {&family, family.algorithms.front()};
+            for (t.root = 0; t.root < (spec.has_root ? p : 1); ++t.root) {
+                const Subject subject = {&spec, spec.algorithms.front()};
                 for (std::size_t i = 0; i < 3 * t.ways(subject); ++i) {
                     const std::int64_t counts[] = {0, 1, 3};
                     t.bytes = counts[i % 3] * element_bytes;
                     t.lie(subject, i / 3);
-                    t.make_differ(family, t.bytes);
+                    t.make_differ(spec, t.bytes);
                     for (const bool in_place : {false, true}) {
-                        t.in_place = in_place && family.has_in_place();
-                        body(family, t);
+                        t.in_place = in_place && spec.has_in_place();
+                        body(spec, t);
                     }
                 }
             }
@@ -151,49 +152,50 @@ void for_each_call(const std::vector<Rank>& ranks, Body body) {
     }
 }
 
-TEST(Promises, AreTheDefinitions) {
-    for_each_call({1, 2, 3, 4, 5, 6, 7, 8, 9}, [](const algorithm::Family& family, const Trial& t) {
-        if (!family.has_data()) return;
-        ASSERT_EQ(difference(promise_of(family, t), family, t), "")
-            << to_text({&family, family.algorithms.front()}, t);
-    });
+TEST(Postconditions, AreTheDefinitions) {
+    for_each_call({1, 2, 3, 4, 5, 6, 7, 8, 9},
+                  [](const algorithm::CollectiveSpec& spec, const Trial& t) {
+                      if (!spec.has_data()) return;
+                      ASSERT_EQ(difference(promise_of(spec, t), spec, t), "")
+                          << to_text({&spec, spec.algorithms.front()}, t);
+                  });
 }
 
 // Every mutant differs: the comparison sees each field of a promise.
-TEST(Promises, ThatAreWrongDiffer) {
-    for_each_call({2, 3}, [](const algorithm::Family& family, const Trial& t) {
-        if (t.local_block == 0 || !family.has_data()) return;
-        const Promise right = promise_of(family, t);
-        auto expect_noticed = [&](const Promise& wrong, const char* what) {
-            ASSERT_NE(difference(wrong, family, t), "")
-                << what << ": " << to_text({&family, family.algorithms.front()}, t);
+TEST(Postconditions, ThatAreWrongDiffer) {
+    for_each_call({2, 3}, [](const algorithm::CollectiveSpec& spec, const Trial& t) {
+        if (t.local_block == 0 || !spec.has_data()) return;
+        const Postcondition right = promise_of(spec, t);
+        auto expect_noticed = [&](const Postcondition& wrong, const char* what) {
+            ASSERT_NE(difference(wrong, spec, t), "")
+                << what << ": " << to_text({&spec, spec.algorithms.front()}, t);
         };
         for (std::size_t i = 0; i < right.after.size(); ++i) {
             const Holding& held = right.after[i];
             if (held.where.bytes == 0) continue;
             // Data that does not move need not be promised.
-            Promise dropped = right;
+            Postcondition dropped = right;
             dropped.after.erase(dropped.after.begin() + static_cast<std::ptrdiff_t>(i));
-            const bool is_at_home = difference(dropped, family, t).empty();
+            const bool is_at_home = difference(dropped, spec, t).empty();
             if (is_at_home) {
                 EXPECT_TRUE(held.sources.is_one() && (t.in_place || held.rank == t.root));
                 continue;
             }
-            Promise source = right;
+            Postcondition source = right;
             source.after[i].sources.first = (held.sources.first + 1) % t.ranks;
             source.after[i].sources.last =
                 held.sources.is_one() ? source.after[i].sources.first : held.sources.last;
             expect_noticed(source, "another source");
             if (held.where.bytes < 2 * element_bytes) continue;
-            Promise shorter = right;
+            Postcondition shorter = right;
             shorter.after[i].where.bytes -= element_bytes;
             expect_noticed(shorter, "shorter");
-            Promise moved = right;
+            Postcondition moved = right;
             moved.after[i].where.bytes -= element_bytes;
             moved.after[i].origin += element_bytes;
             expect_noticed(moved, "another origin");
         }
-        Promise larger = right;
+        Postcondition larger = right;
         larger.recv_bytes.back() += element_bytes;
         expect_noticed(larger, "a larger buffer");
     });

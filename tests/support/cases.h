@@ -72,9 +72,9 @@ inline const std::vector<Rank>& rank_counts() {
 
 // The setting that forces an algorithm, with segments small enough that pipelines have several, and with a number of
 // ports that follows from the seed; none: the algorithm does not support such calls.
-inline std::optional<std::string> setting(const algorithm::Family& family,
-                                          const algorithm::Algorithm& known, algorithm::Agreed size,
-                                          std::uint64_t seed) {
+inline std::optional<std::string> setting(const algorithm::CollectiveSpec& spec,
+                                          const algorithm::Algorithm& known,
+                                          algorithm::GlobalArgs size, std::uint64_t seed) {
     std::string text = known.name;
     if (known.tunes == algorithm::Tunes::segments) text += ":segment=64,window=3";
     if (known.tunes == algorithm::Tunes::ports) {
@@ -83,7 +83,7 @@ inline std::optional<std::string> setting(const algorithm::Family& family,
     }
     if (known.tunes == algorithm::Tunes::throttle && seed % 2 == 1) text += ":throttle=1";
     if (known.follows_inner() && seed % 2 == 1) {
-        const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
+        const std::vector<const algorithm::Algorithm*> flat = spec.flat_algorithms();
         size.tuning.inner = flat[seed / 2 % flat.size()];
         text += std::string(":inner=") + size.tuning.inner->name;
         if (known.tunes == algorithm::Tunes::leaders) {
@@ -99,12 +99,12 @@ inline std::optional<std::string> setting(const algorithm::Family& family,
 // and in place follow from the seed. Stops at the first failure and prints the line that repeats
 // it. `kind`: the operation's, if there is one.
 template <class Body>
-void for_all_cases(Collective collective, Body body, const algorithm::Agreed& kind = {}) {
-    const algorithm::Family& family = algorithm::family_of(collective);
+void for_all_cases(Collective collective, Body body, const algorithm::GlobalArgs& kind = {}) {
+    const algorithm::CollectiveSpec& spec = algorithm::spec_of(collective);
     auto run = [&](const Case& c) {
         body(c);
         if (!testing::Test::HasFailure()) return true;
-        std::fprintf(stderr, "repeat with: ./dev test %s --case \"%s\"\n", family.name,
+        std::fprintf(stderr, "repeat with: ./dev test %s --case \"%s\"\n", spec.name,
                      c.text().c_str());
         return false;
     };
@@ -114,16 +114,16 @@ void for_all_cases(Collective collective, Body body, const algorithm::Agreed& ki
     }
     static const std::size_t sizes[] = {0, 1, 7, 64, 1000};
     std::uint64_t cases = 0;
-    for (const algorithm::Algorithm* known : family.algorithms) {
+    for (const algorithm::Algorithm* known : spec.algorithms) {
         for (Rank ranks : rank_counts()) {
-            algorithm::Agreed size = kind;
+            algorithm::GlobalArgs size = kind;
             size.ranks = ranks;
             const Torus torus(squarest_torus(ranks));  // World's
             size.torus = &torus;
             for (std::uint64_t i = 0; i < seeds(); ++i) {
                 const Topology nodes(nodes_of(ranks, i));
                 size.topology = &nodes;
-                const std::optional<std::string> text = setting(family, *known, size, i);
+                const std::optional<std::string> text = setting(spec, *known, size, i);
                 if (!text) continue;
                 Prng random(i * 1000003 + static_cast<std::uint64_t>(ranks));
                 Case c;

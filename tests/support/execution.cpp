@@ -78,11 +78,11 @@ const Arithmetic sum_of_reals = {"sum of reals", *bind_reduction(WEFT_SUM, WEFT_
 const Arithmetic composition = {"composition", user<compose>(false), mixed, compose};
 const Arithmetic mixing = {"mixing", user<mix>(false), mixed, mix};
 
-const Arithmetic& strictest(const Promise& promise) {
+const Arithmetic& strictest(const Postcondition& promise) {
     return promise.reproducible ? mixing : promise.commutative ? sum_of_integers : composition;
 }
 
-Execution::Execution(const Promise& promise, const Arithmetic& arithmetic)
+Execution::Execution(const Postcondition& promise, const Arithmetic& arithmetic)
     : promise_(promise), arithmetic_(arithmetic) {
     for (std::size_t r = 0; r < promise.send_bytes.size(); ++r) {
         const auto send_bytes = static_cast<std::size_t>(promise.send_bytes[r]);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reduce/reduce.h"
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 #include "schedule/schedule.h"
 #include "schedule/tasks/tasks.h"
 #include "support/interpret.h"
@@ -31,11 +31,11 @@ extern const Arithmetic composition;  // of affine functions: does not commute
 extern const Arithmetic mixing;       // neither commutes nor associates
 
 // The one that exposes every order of combination that the promise forbids.
-const Arithmetic& strictest(const Promise& promise);
+const Arithmetic& strictest(const Postcondition& promise);
 
 class Execution {
   public:
-    Execution(const Promise& promise, const Arithmetic& arithmetic);
+    Execution(const Postcondition& promise, const Arithmetic& arithmetic);
 
     // Executes the schedules in an order that depends on the seed. Returns what went wrong, or nothing. Call it once.
     std::string run(std::span<const Schedule> schedules, std::uint64_t seed);
@@ -51,7 +51,7 @@ class Execution {
     std::uint64_t expected(const Holding& held, std::int64_t at);
     bool is_right(const Holding& held, std::int64_t at);
 
-    const Promise& promise_;
+    const Postcondition& promise_;
     const Arithmetic& arithmetic_;
     std::vector<Memory> send_;
     std::vector<Memory> recv_;

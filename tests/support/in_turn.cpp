@@ -10,12 +10,12 @@
 namespace weft::test {
 
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 using algorithm::Tunes;
 
-std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
+std::vector<std::string> choices(const CollectiveSpec& spec, algorithm::GlobalArgs size) {
     std::vector<std::string> texts;
-    for (const Algorithm* known : family.algorithms) {
+    for (const Algorithm* known : spec.algorithms) {
         const std::string name = known->name;
         for (std::uint32_t ports : {1u, 2u}) {
             size.tuning.ports = ports;
@@ -34,17 +34,17 @@ std::vector<std::string> choices(const Family& family, algorithm::Agreed size) {
     return texts;
 }
 
-std::vector<std::string> all_in_turn(const algorithm::Agreed& size) {
+std::vector<std::string> all_in_turn(const algorithm::GlobalArgs& size) {
     std::vector<std::string> jobs;
     for (std::size_t k = 0, most = 1; k < most; ++k) {
         std::string& settings = jobs.emplace_back();
-        for (const Family& family : algorithm::catalogue()) {
-            if (size.reproducible && !family.reduces) continue;
-            const std::vector<std::string> known = choices(family, size);
-            EXPECT_FALSE(known.empty()) << family.name;
+        for (const CollectiveSpec& spec : algorithm::catalogue()) {
+            if (size.reproducible && !spec.reduces) continue;
+            const std::vector<std::string> known = choices(spec, size);
+            EXPECT_FALSE(known.empty()) << spec.name;
             if (known.empty()) continue;
             most = std::max(most, known.size());
-            settings += " " + setting_of(family) + "=" + known[k % known.size()];
+            settings += " " + setting_of(spec) + "=" + known[k % known.size()];
         }
     }
     return jobs;

@@ -8,12 +8,12 @@
 
 namespace weft::test {
 
-// The algorithms of a family as settings, with several segments and with more than one port, that
+// The algorithms of a spec as settings, with several segments and with more than one port, that
 // can serve such calls.
-std::vector<std::string> choices(const algorithm::Family& family, algorithm::Agreed size);
+std::vector<std::string> choices(const algorithm::CollectiveSpec& spec, algorithm::GlobalArgs size);
 
 // Settings of jobs, in which the algorithms of each collective take turns; if they are to be
 // reproducible, those of collectives that reduce.
-std::vector<std::string> all_in_turn(const algorithm::Agreed& size);
+std::vector<std::string> all_in_turn(const algorithm::GlobalArgs& size);
 
 }  // namespace weft::test

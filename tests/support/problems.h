@@ -15,29 +15,29 @@
 #include "algorithm/catalogue.h"
 #include "base/prng.h"
 #include "lab/every_rank.h"
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 #include "support/neighbors.h"
 #include "support/surroundings.h"
 #include "support/tori.h"
 
 namespace weft::test {
 
-using Subject = std::pair<const algorithm::Family*, const algorithm::Algorithm*>;
+using Subject = std::pair<const algorithm::CollectiveSpec*, const algorithm::Algorithm*>;
 
 // A call on which an algorithm is tried.
-struct Trial : algorithm::Agreed {
+struct Trial : algorithm::GlobalArgs {
     bool in_place = false;
     std::span<const std::int64_t> offsets = {};  // of blocks that differ
     std::string lies = "";  // the placement: on nodes, in a topology or on a torus
 
     // If blocks can differ: zero, one and two times `block` bytes in turn, the last rank's first, with
     // gaps. If the number of ranks is odd, zero to three times, at random.
-    void make_differ(const algorithm::Family& family, std::int64_t block) {
+    void make_differ(const algorithm::CollectiveSpec& spec, std::int64_t block) {
         sizes = offsets = {};
         local_block = block;
-        is_alike = family.sizes == algorithm::Sizes::alike_on_rank;
-        if (!family.agrees_on_sizes()) bytes = -1;
-        if (family.sizes != algorithm::Sizes::agreed) return;
+        is_alike = spec.sizes == algorithm::Sizes::uniform_per_rank;
+        if (!spec.agrees_on_sizes()) bytes = -1;
+        if (spec.sizes != algorithm::Sizes::known_to_all) return;
         struct Blocks {
             std::vector<std::int64_t> sizes;
             std::vector<std::int64_t> offsets;
@@ -141,9 +141,9 @@ struct Trial : algorithm::Agreed {
 
 inline std::vector<Subject> everything() {
     std::vector<Subject> all;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        for (const algorithm::Algorithm* known : family.algorithms) {
-            all.emplace_back(&family, known);
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        for (const algorithm::Algorithm* known : spec.algorithms) {
+            all.emplace_back(&spec, known);
         }
     }
     return all;
@@ -168,20 +168,20 @@ inline std::string to_text(const Subject& subject, const Trial& p) {
            (p.in_place ? " in place" : "") + (p.lies.empty() ? "" : " lies=" + p.lies);
 }
 
-inline EveryRank every_rank(const algorithm::Family& family, const Trial& trial) {
+inline EveryRank every_rank(const algorithm::CollectiveSpec& spec, const Trial& trial) {
     return EveryRank(
-        family, trial, trial.in_place, trial.offsets,
+        spec, trial, trial.in_place, trial.offsets,
         [&](Rank from, Rank to, std::size_t block) {
-            const bool has_edges = family.send.root == algorithm::Blocks::neighbors &&
-                                   family.sizes == algorithm::Sizes::local;
+            const bool has_edges = spec.send.root == algorithm::Blocks::neighbors &&
+                                   spec.sizes == algorithm::Sizes::rank_local;
             return trial.amount(from, to) * (has_edges ? edge_factor(static_cast<int>(block)) : 1);
         },
         Trial::gap,
         trial.neighbors ? trial.neighbors->for_library : std::span<const Neighborhood>{});
 }
 
-inline Promise promise_of(const algorithm::Family& family, const Trial& trial) {
-    return family.promise_of(every_rank(family, trial).problems());
+inline Postcondition promise_of(const algorithm::CollectiveSpec& spec, const Trial& trial) {
+    return spec.promise_of(every_rank(spec, trial).problems());
 }
 
 inline Result<std::vector<Schedule>> build_all(const Subject& subject, const Trial& trial) {
@@ -244,7 +244,7 @@ inline std::vector<algorithm::Tuning> tunings(const Subject& subject, const Grid
 // operations that commute and do not, and reproducible. Elements have 8 bytes. Ends at the first fatal failure.
 template <class Body>
 void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
-    const algorithm::Family& family = *subject.first;
+    const algorithm::CollectiveSpec& spec = *subject.first;
     Trial p;
     p.element_bytes = 8;
     auto for_each_kind = [&] {
@@ -252,8 +252,8 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             p.in_place = kind % 2 == 1;
             p.commutative = kind < 2;
             p.reproducible = kind >= 4;
-            if (p.in_place && !family.has_in_place()) continue;
-            if (!p.commutative && !family.reduces) continue;
+            if (p.in_place && !spec.has_in_place()) continue;
+            if (!p.commutative && !spec.reduces) continue;
             if (!subject.second->unmet_need(p).empty()) continue;
             body(p);
             if (testing::Test::HasFatalFailure() || !grid.all_kinds) return;
@@ -262,7 +262,7 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
     for (Rank ranks : grid.ranks) {
         p.ranks = ranks;
         const std::size_t ways = p.ways(subject);
-        const Rank roots = family.has_root ? ranks : 1;
+        const Rank roots = spec.has_root ? ranks : 1;
         for (p.root = grid.any_root ? 0 : roots - 1; p.root < roots; ++p.root) {
             const bool is_end = p.root == 0 || p.root == roots - 1 || p.root == roots / 2;
             const bool has_turn =
@@ -271,8 +271,8 @@ void for_each_problem(const Subject& subject, const Grid& grid, Body body) {
             for (std::size_t i = 0; i < ways * grid.bytes.size(); ++i) {
                 const std::int64_t bytes = p.bytes = grid.bytes[i / ways];
                 p.lie(subject, i % ways);
-                p.make_differ(family, bytes);
-                if (bytes > 0 && !family.has_data()) continue;
+                p.make_differ(spec, bytes);
+                if (bytes > 0 && !spec.has_data()) continue;
                 for (const algorithm::Tuning& tuning : tunings(subject, grid, ranks)) {
                     p.tuning = tuning;
                     for_each_kind();

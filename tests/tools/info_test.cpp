@@ -163,11 +163,11 @@ TEST(Info, ListsTheAlgorithmsOfEveryCollective) {
     std::map<std::string, std::string> lines = info();
     std::map<std::string, Words> listed;
     std::istringstream list(run(weft + "schedule --list").out);
-    for (std::string family, name; list >> family >> name; list.ignore(4096, '\n')) {
-        listed[family].insert(name);
+    for (std::string spec, name; list >> spec >> name; list.ignore(4096, '\n')) {
+        listed[spec].insert(name);
     }
     EXPECT_GE(listed.size(), 4u);
-    for (const auto& [family, names] : listed) EXPECT_EQ(words(lines[family]), names) << family;
+    for (const auto& [spec, names] : listed) EXPECT_EQ(words(lines[spec]), names) << spec;
 }
 
 // "tcp: 7 connections, 11 descriptors, 86.5 KiB" somewhere in the text.

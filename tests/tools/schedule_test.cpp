@@ -30,12 +30,12 @@ TEST(ScheduleCommand, ProvesACallOfAllRanks) {
 }
 
 TEST(ScheduleCommand, ShowsEveryCollective) {
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        const std::string call = family.name + std::string(" --ranks 4");
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        const std::string call = spec.name + std::string(" --ranks 4");
         const Finished shown = schedule(call);
         EXPECT_EQ(shown.status, 0) << call << ": " << shown.err;
         EXPECT_TRUE(contains(shown.out, "rounds")) << shown.out;
-        for (const algorithm::Algorithm* known : family.algorithms) {
+        for (const algorithm::Algorithm* known : spec.algorithms) {
             const std::string one =
                 call + " --torus 2x2 --nodes 2 --check --algorithm " + known->name;
             const Finished proved = schedule(one);

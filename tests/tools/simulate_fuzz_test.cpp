@@ -91,10 +91,10 @@ class Command {
 
     void add_collective() {
         std::vector<std::string> collectives, algorithms, profiles;
-        for (const algorithm::Family& family : algorithm::catalogue())
-            collectives.push_back(family.name);
+        for (const algorithm::CollectiveSpec& spec : algorithm::catalogue())
+            collectives.push_back(spec.name);
         const std::string collective = of(collectives);
-        for (const algorithm::Algorithm* known : algorithm::find_family(collective)->algorithms)
+        for (const algorithm::Algorithm* known : algorithm::find_spec(collective)->algorithms)
             algorithms.push_back(known->name);
         for (const simulate::NetworkProfile& profile : simulate::profiles())
             profiles.push_back(profile.name);

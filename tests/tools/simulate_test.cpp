@@ -499,11 +499,11 @@ TEST(SimulateCollective, SaysItsSpeed) {
 }
 
 TEST(SimulateCollective, AllOfThem) {
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        if (family.is_among_neighbors()) continue;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        if (spec.is_among_neighbors()) continue;
         for (const char* rules : {"", " --compat lgs", " -S 10"}) {
-            const Finished done = simulate(family.name + std::string(" -n 8") + rules);
-            EXPECT_EQ(done.status, 0) << family.name << ": " << done.err;
+            const Finished done = simulate(spec.name + std::string(" -n 8") + rules);
+            EXPECT_EQ(done.status, 0) << spec.name << ": " << done.err;
             EXPECT_TRUE(contains(done.out, "\nend  ")) << done.out;
         }
     }
@@ -607,9 +607,9 @@ class SimulateRandomGoal : public testing::TestWithParam<int> {};
 TEST_P(SimulateRandomGoal, AgreesWithAnInterpreter) {
     if (run("python3 --version").status != 0) GTEST_SKIP() << "no python3";
     const int programs = runs_all() ? 200 : 12;
-    const Finished compared = run(
-        "python3 -B " WEFT_SOURCE_DIR "/tests/sim/compare_goal.py " WEFT_BUILD_DIR "/weft " +
-        std::to_string(programs) + " " + std::to_string(1 + GetParam() * programs));
+    const Finished compared =
+        run("python3 -B " WEFT_SOURCE_DIR "/tests/sim/compare_goal.py " WEFT_BUILD_DIR "/weft " +
+            std::to_string(programs) + " " + std::to_string(1 + GetParam() * programs));
     EXPECT_EQ(compared.status, 0) << compared.out << compared.err;
 }
 

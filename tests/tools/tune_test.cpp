@@ -38,15 +38,14 @@ TEST_F(Tune, WritesATableOfEveryCollective) {
     const Finished done = tune("--sizes 8,1K");
     ASSERT_EQ(done.status, 0) << done.err;
     const auto measured = std::ranges::count_if(
-        algorithm::catalogue(), [](const auto& family) { return !family.is_among_neighbors(); });
+        algorithm::catalogue(), [](const auto& spec) { return !spec.is_among_neighbors(); });
     EXPECT_TRUE(contains(done.out, "the fastest algorithms of " + std::to_string(measured) +
                                        " collectives for 2 ranks on 1 node"))
         << done.out;
     EXPECT_FALSE(std::filesystem::exists(table() + ".part"));
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        const std::int64_t bytes = family.agrees_on_sizes() ? 64 : -1;
-        EXPECT_EQ(chosen(family.collective, bytes) == "none", family.is_among_neighbors())
-            << family.name;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        const std::int64_t bytes = spec.agrees_on_sizes() ? 64 : -1;
+        EXPECT_EQ(chosen(spec.collective, bytes) == "none", spec.is_among_neighbors()) << spec.name;
     }
     const Finished used =
         run("WEFT_TUNING=" + table() + " " + program_ + " run -n 2 " + program_ + " info");
@@ -58,7 +57,7 @@ TEST_F(Tune, TriesEveryInnerAlgorithmAndAllRepetitionsIfAsked) {
     ASSERT_EQ(tune(options + " --all-repetitions").status, 0);
     const std::string text = content(table());
     for (const algorithm::Algorithm* inner :
-         algorithm::family_of(Collective::allgather).flat_algorithms()) {
+         algorithm::spec_of(Collective::allgather).flat_algorithms()) {
         for (const char* outer : {"hierarchical", "multi_leader"})
             EXPECT_TRUE(contains(text, std::string(" ") + outer + ":inner=" + inner->name + " "))
                 << text;

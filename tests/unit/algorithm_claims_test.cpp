@@ -12,7 +12,7 @@ namespace weft::test {
 namespace {
 
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 
 class Claims : public testing::TestWithParam<Subject> {
   protected:
@@ -135,7 +135,7 @@ TEST(Throttle, MakesEachSendOfATreeWaitForTheOneBefore) {
 
 // As built, also where subtrees are cut short: they would be ready too early.
 TEST(GatherOnATorus, HasOneMessageOnALinkInARound) {
-    const Family& gather = algorithm::family_of(Collective::gather);
+    const CollectiveSpec& gather = algorithm::spec_of(Collective::gather);
     const Subject subject = {&gather, gather.find("torus")};
     std::vector<Sizes> all = {{3, 10}, {5, 9}, {10, 10}, {2, 3, 10}};
     for (Rank ranks = 2; ranks <= 33; ++ranks) {
@@ -164,18 +164,18 @@ TEST(GatherOnATorus, HasOneMessageOnALinkInARound) {
 }
 
 TEST(Catalogue, EveryAlgorithmHasANameOfItsOwnAndASource) {
-    for (const Family& family : algorithm::catalogue()) {
-        EXPECT_EQ(&algorithm::family_of(family.collective), &family);
-        EXPECT_EQ(algorithm::find_family(family.name), &family);
+    for (const CollectiveSpec& spec : algorithm::catalogue()) {
+        EXPECT_EQ(&algorithm::spec_of(spec.collective), &spec);
+        EXPECT_EQ(algorithm::find_spec(spec.name), &spec);
         std::set<std::string> names;
-        for (const Algorithm* known : family.algorithms) {
+        for (const Algorithm* known : spec.algorithms) {
             EXPECT_TRUE(names.insert(known->name).second) << known->name << " is there twice";
             EXPECT_NE(std::string(known->source), "");
-            EXPECT_EQ(family.find(known->name), known);
+            EXPECT_EQ(spec.find(known->name), known);
         }
-        EXPECT_EQ(family.find("none of them"), nullptr);
+        EXPECT_EQ(spec.find("none of them"), nullptr);
     }
-    EXPECT_EQ(algorithm::find_family("none of them"), nullptr);
+    EXPECT_EQ(algorithm::find_spec("none of them"), nullptr);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ class Algorithms : public testing::TestWithParam<Subject> {
     void execute(Trial problem, const Arithmetic& arithmetic) {
         constexpr std::int64_t segments[] = {8, 16, 30, 128 * 1024};
         constexpr std::uint32_t windows[] = {1, 2, 3, 8, 20};
-        const Promise promise = promise_of(*GetParam().first, problem);
+        const Postcondition promise = promise_of(*GetParam().first, problem);
         for (std::uint64_t seed = 0; seed < seeds; ++seed) {
             problem.tuning.segment_bytes = segments[seed % 4];
             problem.tuning.window = windows[seed % 5];

@@ -407,7 +407,7 @@ TEST(FunctionsApart, AreTheDriversWhenTheirHostEnds) {
     weft::Run run(schedule);
     Function function;
     apart.start(run, function);
-    apart.alone.executor.leave_functions_to_driver(apart.host);
+    apart.alone.executor.run_functions_inline(apart.host);
     EXPECT_TRUE(apart.host.calls.empty());
     EXPECT_EQ(function.calls, 0);
     EXPECT_TRUE(apart.alone.executor.progress());

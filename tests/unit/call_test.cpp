@@ -105,12 +105,12 @@ TEST(Call, ATooLargeCountIsRefusedOnEveryRank) {
 
 // With the largest count, scratch and offsets can still be computed (nothing is run here).
 TEST(Call, TheLargestCountHasASchedule) {
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        for (const algorithm::Algorithm* algorithm : family.algorithms) {
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        for (const algorithm::Algorithm* algorithm : spec.algorithms) {
             // Has an operation for every segment.
             if (algorithm->name == std::string_view("chain_rounds")) continue;
-            Call large = call(family.collective, WEFT_IN_PLACE, into);
-            if (family.in_place == algorithm::InPlace::recv_at_root) {
+            Call large = call(spec.collective, WEFT_IN_PLACE, into);
+            if (spec.in_place == algorithm::InPlace::recv_at_root) {
                 large.send_buf = from;
                 large.recv_buf = in_place;
             }
@@ -126,11 +126,11 @@ TEST(Call, TheLargestCountHasASchedule) {
             const std::vector<weft_type> types(5, WEFT_UINT8);
             large.count = SIZE_MAX;
             std::vector<std::int64_t> counts(static_cast<std::size_t>(place.ranks), -1);
-            if (family.lists_blocks()) {
+            if (spec.lists_blocks()) {
                 large.send_blocks = {counts.data(), nullptr, types.data()};
                 large.recv_blocks = {counts.data(), nullptr, types.data()};
             }
-            if (family.is_among_neighbors()) large.send_buf = from;
+            if (spec.is_among_neighbors()) large.send_buf = from;
             refusal(large, place);
             const std::string sentence = last_detail();
             const std::string before = "expected at most ";
@@ -139,11 +139,11 @@ TEST(Call, TheLargestCountHasASchedule) {
             large.count = std::stoull(sentence.substr(at + before.size()));
             std::ranges::fill(counts, static_cast<std::int64_t>(large.count) / place.ranks);
             Selector selector;
-            ASSERT_TRUE(selector.force(family.collective, algorithm->name).is_ok());
+            ASSERT_TRUE(selector.force(spec.collective, algorithm->name).is_ok());
             Result<Schedule> schedule =
                 build_schedule(*outcome(large, place), place, selector, false);
             EXPECT_TRUE(schedule.is_ok())
-                << family.name << " " << algorithm->name << ": " << last_detail();
+                << spec.name << " " << algorithm->name << ": " << last_detail();
         }
     }
 }

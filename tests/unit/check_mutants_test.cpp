@@ -14,7 +14,7 @@
 namespace weft::test {
 namespace {
 
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 
 constexpr int mutants = 10000;
 constexpr std::uint64_t seeds_accepted = 16;  // orders tried of an accepted mutant
@@ -239,30 +239,30 @@ class Recipe {
 struct Case {
     Subject subject;
     Trial problem;
-    Promise promise;
+    Postcondition promise;
 };
 
 Case random_case(Prng& random) {
     static const std::vector<Subject> all = everything();
     Case c;
     c.subject = all[random.below(all.size())];
-    const Family& family = *c.subject.first;
+    const CollectiveSpec& spec = *c.subject.first;
     Trial& p = c.problem;
     p.ranks = static_cast<Rank>(2 + random.below(6));
     p.root =
-        family.has_root ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks))) : 0;
+        spec.has_root ? static_cast<Rank>(random.below(static_cast<std::uint64_t>(p.ranks))) : 0;
     p.bytes = random.one_in(10) ? 0 : static_cast<std::int64_t>(8 + 8 * random.below(5));
     p.lie(c.subject, random.below(p.ways(c.subject)));
-    p.make_differ(family, p.bytes);
+    p.make_differ(spec, p.bytes);
     p.element_bytes = 8;
-    p.in_place = family.has_in_place() && random.one_in(2);
+    p.in_place = spec.has_in_place() && random.one_in(2);
     p.tuning = {static_cast<std::int64_t>(8 + 8 * random.below(2)),
                 static_cast<std::uint32_t>(1 + random.below(3))};
     p.tuning.ports = static_cast<std::uint32_t>(1 + random.below(3));
     p.commutative = c.subject.second->needs.commutative;
-    p.reproducible = family.reduces && !p.commutative && random.one_in(2);
+    p.reproducible = spec.reduces && !p.commutative && random.one_in(2);
     if (!c.subject.second->unmet_need(p).empty()) return random_case(random);
-    c.promise = promise_of(family, p);
+    c.promise = promise_of(spec, p);
     return c;
 }
 

@@ -86,8 +86,8 @@ TEST_P(Checker, DisprovesWhatIsNotClaimedToBeReproducible) {
 INSTANTIATE_TEST_SUITE_P(All, Checker, testing::ValuesIn(everything()), subject_name);
 
 Subject known(const char* collective, const char* name) {
-    const algorithm::Family* family = algorithm::find_family(collective);
-    return {family, family->find(name)};
+    const algorithm::CollectiveSpec* spec = algorithm::find_spec(collective);
+    return {spec, spec->find(name)};
 }
 
 Trial trial(Rank ranks, Rank root, std::int64_t bytes, algorithm::Tuning tuning = {}) {
@@ -125,16 +125,16 @@ std::vector<Schedule> build(Rank ranks, const Build& one) {
     return schedules;
 }
 
-Promise promised(const char* collective, Rank ranks, std::int64_t bytes, bool in_place = false,
-                 bool commutative = false) {
+Postcondition promised(const char* collective, Rank ranks, std::int64_t bytes,
+                       bool in_place = false, bool commutative = false) {
     Trial t = trial(ranks, 0, bytes);
     t.in_place = in_place;
     t.commutative = commutative;
-    return promise_of(*algorithm::find_family(collective), t);
+    return promise_of(*algorithm::find_spec(collective), t);
 }
 
 // One finding of this kind at least, and `part` in its sentence.
-void expect_flaw(const std::vector<Schedule>& schedules, const Promise& promise, Flaw flaw,
+void expect_flaw(const std::vector<Schedule>& schedules, const Postcondition& promise, Flaw flaw,
                  const std::string& part) {
     Verdict verdict = check(schedules, promise);
     ASSERT_FALSE(verdict.holds());
@@ -380,7 +380,7 @@ std::vector<Schedule> all_at_each_of_three(bool from_the_first) {
 }
 
 TEST(Check, AReproducibleResultHasOneAssociation) {
-    Promise promise = promised("allreduce", 3, 8);
+    Postcondition promise = promised("allreduce", 3, 8);
     EXPECT_TRUE(check(all_at_each_of_three(true), promise).holds());
     EXPECT_TRUE(check(all_at_each_of_three(false), promise).holds());
     promise.reproducible = true;

@@ -196,13 +196,13 @@ TEST(CombinedArrival, DoesNotTakeInAUsersFunction) {
 
 // How many receives of an algorithm's schedule, of any rank, can combine.
 std::size_t combinable(Collective collective, const char* name, Rank ranks, bool in_place) {
-    const algorithm::Family& family = algorithm::family_of(collective);
-    const algorithm::Algorithm* algorithm = family.find(name);
+    const algorithm::CollectiveSpec& spec = algorithm::spec_of(collective);
+    const algorithm::Algorithm* algorithm = spec.find(name);
     std::size_t count = 0;
     for (Rank rank = 0; rank < ranks; ++rank) {
-        const algorithm::Agreed agreed = {.ranks = ranks, .bytes = 1 << 20, .element_bytes = 8};
+        const algorithm::GlobalArgs agreed = {.ranks = ranks, .bytes = 1 << 20, .element_bytes = 8};
         const Schedule schedule =
-            *algorithm::build_rank(*algorithm, family.problem(agreed, rank, in_place));
+            *algorithm::build_rank(*algorithm, spec.problem(agreed, rank, in_place));
         for (OpId op = 0; op < schedule.ops().size(); ++op) {
             count += schedule.combines_arrival(op) != no_op;
         }

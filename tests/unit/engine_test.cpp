@@ -47,10 +47,10 @@ class FakeTransport : public Transport {
     bool arm(Sleeper sleeper) override { return sleeper == Sleeper::none || work == 0; }
     std::uint64_t pieces_moved() const override { return pieces_; }
     bool has_work() const override { return work > 0; }
-    void abandon(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
   private:
     std::uint64_t pieces_ = 0;
@@ -85,10 +85,10 @@ class WorkEndedByAnother final : public Transport {
         if (sleeper == Sleeper::thread) thread_wake_.clear();
     }
     bool has_work() const override { return has_work_; }
-    void abandon(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
   private:
     const std::thread::id program_ = std::this_thread::get_id();
@@ -522,8 +522,8 @@ class ListsInFlight final : public Offload {
     }
     std::uint64_t pieces_moved() const override { return 0; }
     bool has_work() const override { return false; }
-    void abandon(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
+    void cancel_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
     Result<std::unique_ptr<Lists>> make(const Tasks&) override {
         return failure(WEFT_REFUSED_MEMORY, "none");
     }

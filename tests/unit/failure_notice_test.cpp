@@ -50,10 +50,10 @@ class OneNoticeAPoll final : public Transport {
         }
         return reported;
     }
-    void abandon(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
     std::size_t sent_notices() const { return sent_notices_; }
 
@@ -133,10 +133,10 @@ class Reluctant final : public Transport {
         done[0] = {.token = token_, .peer = 1};
         return 1;
     }
-    void abandon(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
     Mood mood = Mood::willing;
     std::vector<FailureNotice> sent;

@@ -138,23 +138,23 @@ TEST(Reports, OfALostMessageComeFirstUntilItsContextIsGone) {
 TEST(Contexts, ThatWereFreedAreWantedWhenTheyAreMadeAgain) {
     Contexts contexts;
     for (int made = 0; made < 3; ++made) {
-        ASSERT_TRUE(contexts.admit(7));
+        ASSERT_TRUE(contexts.open_context(7));
         EXPECT_TRUE(contexts.wants(7));
         contexts.remove(7);
         EXPECT_FALSE(contexts.wants(7));
-        contexts.keep_early(made % 2 == 1);
-        if (made == 0) contexts.keep_early(true);
+        contexts.buffer_unknown(made % 2 == 1);
+        if (made == 0) contexts.buffer_unknown(true);
     }
 }
 
 TEST(Contexts, ThatLostAMessageAreNotWantedAnyMore) {
     Contexts contexts;
-    ASSERT_TRUE(contexts.admit(7));
+    ASSERT_TRUE(contexts.open_context(7));
     EXPECT_TRUE(contexts.wants(7));
     EXPECT_TRUE(contexts.lose(7));
     EXPECT_FALSE(contexts.wants(7));
     EXPECT_FALSE(contexts.lose(7)) << "told twice";
-    contexts.keep_early(false);
+    contexts.buffer_unknown(false);
     EXPECT_FALSE(contexts.wants(7));
 }
 
@@ -164,16 +164,17 @@ TEST(Contexts, ThatLostAMessageBeforeTheyWereAdmittedAreRefused) {
     EXPECT_FALSE(contexts.lose(9));
     EXPECT_FALSE(contexts.wants(9));
     EXPECT_TRUE(contexts.wants(10));
-    EXPECT_FALSE(contexts.admit(9));
-    EXPECT_TRUE(contexts.admit(10));
-    contexts.keep_early(false);
+    EXPECT_FALSE(contexts.open_context(9));
+    EXPECT_TRUE(contexts.open_context(10));
+    contexts.buffer_unknown(false);
     EXPECT_FALSE(contexts.wants(9));
     EXPECT_TRUE(contexts.wants(10));
 }
 
 TEST(Contexts, AreRemovedWithoutMemoryHoweverManyWereLost) {
     Contexts contexts;
-    for (std::uint64_t context = 1; context <= 50; ++context) ASSERT_TRUE(contexts.admit(context));
+    for (std::uint64_t context = 1; context <= 50; ++context)
+        ASSERT_TRUE(contexts.open_context(context));
     {
         NoMemory here;
         for (std::uint64_t context = 1; context <= 49; ++context) contexts.remove(context);
@@ -181,10 +182,10 @@ TEST(Contexts, AreRemovedWithoutMemoryHoweverManyWereLost) {
     }
     EXPECT_TRUE(contexts.wants(50));
     EXPECT_FALSE(contexts.wants(2000)) << "it may be one that was lost";
-    EXPECT_FALSE(contexts.admit(2000));
-    contexts.keep_early(false);
-    contexts.keep_early(true);
-    EXPECT_TRUE(contexts.admit(2000));
+    EXPECT_FALSE(contexts.open_context(2000));
+    contexts.buffer_unknown(false);
+    contexts.buffer_unknown(true);
+    EXPECT_TRUE(contexts.open_context(2000));
 }
 
 // --- Credit --------------------------------------------------------------------------------------

@@ -113,8 +113,8 @@ TEST(MpiTransport, KeepsWhatHasComeOnAGrantForAnotherReceive) {
             const auto sender = end_of(mpi, 0);
             const auto receiver = end_of(mpi, 1);
             std::array<Completion, 64> done;
-            receiver->admit(1);
-            sender->admit(1);
+            receiver->open_context(1);
+            sender->open_context(1);
             ASSERT_EQ(receiver->post_recv(from, unmet, {&mpi, 1}), Posted::pending);
             for (int i = 0; has_grant && i < 100; ++i) sender->poll(done);
             ASSERT_EQ(sender->post_send(to, small, {&mpi, 2}), Posted::done);

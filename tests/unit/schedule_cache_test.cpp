@@ -18,7 +18,7 @@ TEST(ScheduleCache, FindsBySignature) {
     HandleTable<Request> table;
     ScheduleCache cache(table);
     EXPECT_EQ(cache.find(signature(8)), nullptr);
-    Prepared& made = cache.insert(signature(8), {}, schedule());
+    CachedSchedule& made = cache.insert(signature(8), {}, schedule());
     EXPECT_EQ(cache.find(signature(8)), &made);
     Signature other = signature(8);
     other.root = 1;
@@ -51,7 +51,7 @@ TEST(ScheduleCache, FindsByTheContentOfArrays) {
     std::vector<std::int64_t> displacements{0, 3, 3};
     Signature call = signature(8);
     call.recv = {counts, displacements};
-    Prepared& made = cache.insert(call, {}, schedule());
+    CachedSchedule& made = cache.insert(call, {}, schedule());
     const std::vector<std::int64_t> same = displacements;
     call.recv.displacements = same;
     EXPECT_EQ(cache.find(call), &made);
@@ -108,7 +108,7 @@ TEST(ScheduleCache, DropsTheLeastRecentlyUsedWhenMemoryIsShort) {
     const auto insert = [&](std::int64_t bytes) {
         ScheduleBuilder builder(0, 1);
         builder.scratch(8 << 20);
-        Prepared& made = cache.insert(signature(bytes), {}, *builder.seal());
+        CachedSchedule& made = cache.insert(signature(bytes), {}, *builder.seal());
         made.give_back(made.take());
     };
     insert(0);
@@ -131,7 +131,7 @@ TEST(ScheduleCache, IsBoundedInMemory) {
     for (std::int64_t bytes = 0; bytes < 100; ++bytes) {
         ScheduleBuilder builder(0, 1);
         builder.scratch(8 << 20);
-        Prepared& made = cache.insert(signature(bytes), {}, *builder.seal());
+        CachedSchedule& made = cache.insert(signature(bytes), {}, *builder.seal());
         made.give_back(made.take());
     }
     int kept = 0;

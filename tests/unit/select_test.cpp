@@ -16,7 +16,7 @@
 namespace weft {
 namespace {
 
-using algorithm::Agreed;
+using algorithm::GlobalArgs;
 
 class Select : public testing::Test {
   protected:
@@ -24,8 +24,8 @@ class Select : public testing::Test {
     void TearDown() override { clear(); }
 
     static void clear() {
-        for (const algorithm::Family& family : algorithm::catalogue()) {
-            unsetenv(setting_of(family).c_str());
+        for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+            unsetenv(setting_of(spec).c_str());
         }
         unsetenv("WEFT_TUNING");
         unsetenv("WEFT_SELECT");
@@ -49,7 +49,7 @@ class Select : public testing::Test {
 
 std::string choice(const Selector& selector, Collective collective, Rank ranks, std::int64_t bytes,
                    bool combines = false) {
-    Agreed size;
+    GlobalArgs size;
     size.combines = combines;
     size.ranks = ranks;
     size.bytes = bytes;
@@ -57,7 +57,7 @@ std::string choice(const Selector& selector, Collective collective, Rank ranks, 
     return selector.choose(size)->algorithm->name;
 }
 
-Agreed of(Collective collective, Agreed agreed) {
+GlobalArgs of(Collective collective, GlobalArgs agreed) {
     agreed.collective = collective;
     return agreed;
 }
@@ -92,7 +92,7 @@ TEST_F(Select, FollowsOtherLinesBetweenNodes) {
         return choice.algorithm->name + std::string(" ") + std::to_string(choice.tuning.ports) +
                " " + std::to_string(choice.tuning.segment_bytes);
     };
-    const Agreed usual;
+    const GlobalArgs usual;
     const std::string segments = std::to_string(usual.tuning.segment_bytes);
     EXPECT_EQ(chosen(Collective::bcast, 16 * 1024), "knomial 3 " + segments);
     EXPECT_EQ(chosen(Collective::bcast, 16 * 1024 + 1), "circulant 1 16384");
@@ -113,10 +113,10 @@ TEST_F(Select, KnowsWhereReceivesCombine) {
 // Also: the table names only algorithms that exist.
 TEST_F(Select, EveryCallHasAnAlgorithm) {
     const Selector selector = read();
-    for (const algorithm::Family& family : algorithm::catalogue()) {
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
         for (Rank ranks : {1, 2, 3, 8, 9, 100, 1024}) {
             for (std::int64_t bytes : {0, 1, 100, 10000, 100000, 1000000, 100000000}) {
-                EXPECT_NE(choice(selector, family.collective, ranks, bytes), "");
+                EXPECT_NE(choice(selector, spec.collective, ranks, bytes), "");
             }
         }
     }
@@ -135,7 +135,7 @@ TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
 }
 
 TEST_F(Select, OnlyWhatACallAllows) {
-    Agreed size;
+    GlobalArgs size;
     size.ranks = 8;
     size.bytes = 1 << 20;
     EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name, "ring");
@@ -160,7 +160,7 @@ TEST_F(Select, OnlyWhatACallAllows) {
 TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
     const std::vector<Rank> marks = {0, 0, 0, 1, 1, 2};
     const Topology nodes(marks);
-    Agreed call = of(Collective::allgather, {.ranks = 6, .topology = &nodes});
+    GlobalArgs call = of(Collective::allgather, {.ranks = 6, .topology = &nodes});
     setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=ring", 1);
     EXPECT_STREQ(read().choose(call)->tuning.inner->name, "ring");
     EXPECT_EQ(read().choose(call)->tuning.leaders, 2u);
@@ -188,14 +188,14 @@ TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
 }
 
 TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
-    Agreed call;
+    GlobalArgs call;
     call.commutative = false;
     call.reproducible = true;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        if (!family.reduces) continue;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        if (!spec.reduces) continue;
         for (call.ranks = 1; call.ranks <= 33; ++call.ranks) {
             for (call.bytes = 8; call.bytes <= 1 << 24; call.bytes *= 8) {
-                const Choice choice = *read().choose(of(family.collective, call));
+                const Choice choice = *read().choose(of(spec.collective, call));
                 EXPECT_NE(choice.algorithm->reproducible, algorithm::Reproducible::never);
             }
         }
@@ -237,7 +237,7 @@ TEST(Tables, AreReadFromTheEnd) {
                     .is_ok())
         << last_detail();
     const Topology two(std::vector<Rank>{0, 0, 1, 1});
-    Agreed agreed = {.collective = Collective::allreduce, .ranks = 4, .bytes = 1024};
+    GlobalArgs agreed = {.collective = Collective::allreduce, .ranks = 4, .bytes = 1024};
     const auto name = [&] {
         const Choice* found = table.choose(agreed);
         return found ? std::string(found->algorithm->name) : "";
@@ -269,7 +269,7 @@ TEST(Tables, AreReadFromTheEnd) {
 TEST(Tables, LinesForAnEngineNeedItOnAllRanks) {
     AlgorithmTable table;
     ASSERT_TRUE(table.add("bcast binomial\nbcast engine=thread:poll chain", "here").is_ok());
-    const Agreed call = {.collective = Collective::bcast, .ranks = 3, .bytes = 1};
+    const GlobalArgs call = {.collective = Collective::bcast, .ranks = 3, .bytes = 1};
     const auto name = [&](std::optional<EngineKind> engine) {
         return std::string(table.choose(call, engine)->algorithm->name);
     };
@@ -281,7 +281,7 @@ TEST(Tables, LinesForAnEngineNeedItOnAllRanks) {
 TEST(Tables, LinesForReproducibleReductionsHoldForNoOthers) {
     AlgorithmTable table;
     ASSERT_TRUE(table.add("scan hypercube\nscan reproducible transposed", "here").is_ok());
-    Agreed call = {.collective = Collective::scan, .ranks = 4, .bytes = 1};
+    GlobalArgs call = {.collective = Collective::scan, .ranks = 4, .bytes = 1};
     EXPECT_STREQ(table.choose(call)->algorithm->name, "hypercube");
     call.commutative = false;
     EXPECT_STREQ(table.choose(call)->algorithm->name, "hypercube");
@@ -316,15 +316,15 @@ TEST(Tables, ShippedLimitsAreThoseOfTheFormulas) {
     constexpr std::int64_t byte_ps = 100;
     const auto is_faster = [](Collective collective, const char* one, const char* other, Rank ranks,
                               std::int64_t bytes, std::int64_t latency_ps) {
-        const algorithm::Family& family = algorithm::family_of(collective);
-        const Agreed call = {.collective = collective, .ranks = ranks, .bytes = bytes};
+        const algorithm::CollectiveSpec& spec = algorithm::spec_of(collective);
+        const GlobalArgs call = {.collective = collective, .ranks = ranks, .bytes = bytes};
         const model::LogGpParameters parameters = {.latency_ps = latency_ps,
                                                    .overhead_ps = 0,
                                                    .gap_ps = 0,
                                                    .byte_gap_ps = byte_ps,
                                                    .eager_bytes_max = model::time_max_ps};
         const auto time = [&](const char* name) {
-            return model::closed_form(*family.find(name), call, parameters)->time_ps;
+            return model::closed_form(*spec.find(name), call, parameters)->time_ps;
         };
         return time(one) < time(other);
     };
@@ -363,7 +363,7 @@ TEST_F(Select, ReadsATable) {
     std::ofstream(path) << "bcast ranks=2 chian\n";
     EXPECT_EQ(refusal("WEFT_TUNING", path.c_str()),
               "WEFT_TUNING=" + path + ", line 1: \"chian\" is not known; expected one of: " +
-                  algorithm::family_of(Collective::bcast).known_names());
+                  algorithm::spec_of(Collective::bcast).known_names());
     std::ofstream(path) << "# no lines\n";
     EXPECT_EQ(choice(read(), Collective::bcast, 2, 8), "binomial");
     std::filesystem::remove(path);
@@ -441,7 +441,7 @@ TEST_F(Select, ByModel) {
     const std::vector<Rank> one_node(8, 0);
     const Topology nodes(node_of);
     const Topology node(one_node);
-    Agreed call = of(Collective::allreduce, {.ranks = 8, .bytes = 8});
+    GlobalArgs call = of(Collective::allreduce, {.ranks = 8, .bytes = 8});
     const auto chosen = [&](const Selector& by, std::int64_t bytes, const Topology* topology) {
         call.bytes = bytes;
         call.topology = topology;
@@ -481,7 +481,7 @@ TEST_F(Select, ByModelForLittleCpuTime) {
     const std::vector<Rank> node_of = {0, 1, 2, 3, 4, 5, 6, 7};
     const Topology nodes(node_of);
     // The fewest messages, however large: a binomial tree, not a pipeline.
-    const Agreed call =
+    const GlobalArgs call =
         of(Collective::bcast, {.ranks = 8, .bytes = 100'000'000, .topology = &nodes});
     EXPECT_STREQ(selector.choose(call)->algorithm->name, "binomial");
     std::ofstream(path, std::ios::app) << "\n";
@@ -513,7 +513,7 @@ TEST_F(Select, ByModelIsRefusedWithoutParameters) {
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chian"),
               "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: " +
-                  algorithm::family_of(Collective::bcast).known_names());
+                  algorithm::spec_of(Collective::bcast).known_names());
     EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
               "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, such as 64K");
     EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=0"), "");

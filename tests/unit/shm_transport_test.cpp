@@ -303,7 +303,7 @@ TEST_P(ShmMethods, an_abandoned_large_send_breaks_its_receive) {
             poll(1);
             poll(0);
         }
-        world->at(0).abandon(1);
+        world->at(0).cancel_context(1);
         std::fill(sent.begin(), sent.end(), std::byte{0});
         if (polls_before == 0) world->at(1).post_recv(from0, got, token(1));
         ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
@@ -327,7 +327,7 @@ TEST_P(ShmMethods, an_abandoned_receive_is_not_touched_and_frees_its_sender) {
             poll(1);
             poll(0);
         }
-        world->at(1).abandon(1);
+        world->at(1).cancel_context(1);
         std::fill(got.begin(), got.end(), std::byte{0xee});
         ASSERT_TRUE(until([&] { return log(0).count() == 1; })) << "the sender waits forever";
         settle_down();
@@ -347,7 +347,7 @@ TEST_P(ShmMethods, abandoning_one_context_leaves_the_others_alone) {
     world->at(0).post_send(keep_to, small, token(4));
     world->at(1).post_recv(from0, lost, token(1));
     poll(1);
-    world->at(1).abandon(1);
+    world->at(1).cancel_context(1);
     world->at(1).post_recv(keep_from, got, token(3));
     world->at(1).post_recv(keep_from, got_small, token(4));
     ASSERT_TRUE(until([&] {
@@ -711,17 +711,17 @@ TEST_F(ShmPushed, a_context_that_is_abandoned_meanwhile_drops_it) {
     make_pushing();
     const auto data = pattern(large, 1);
     std::vector<std::byte> got(large);
-    for (Rank rank : {0, 1}) world->at(rank).admit(1);
+    for (Rank rank : {0, 1}) world->at(rank).open_context(1);
     for (bool is_expected : {true, false}) {
         if (is_expected) world->at(1).post_recv(from0, got, token(1));
         world->at(0).post_send(to1, data, token(1));
         if (!is_expected) poll(1);
-        world->at(1).abandon(1);
-        world->at(1).admit(1);
+        world->at(1).cancel_context(1);
+        world->at(1).open_context(1);
         settle_down();
         EXPECT_EQ(log(1).count(), 0u);
-        world->at(1).abandon(1);
-        world->at(1).admit(1);
+        world->at(1).cancel_context(1);
+        world->at(1).open_context(1);
     }
 }
 
@@ -733,7 +733,7 @@ class ShmHalfPushed : public ShmPushed {
     void begin(bool is_expected) {
         logs.clear();
         make_pushing();
-        world->at(1).admit(1);
+        world->at(1).open_context(1);
         if (is_expected) world->at(1).post_recv(from0, got_, token(1));
         writer_ = shm::RingWriter(world->ring(0, 1));
         const std::uint64_t bytes = data_.size();
@@ -782,7 +782,7 @@ TEST_F(ShmHalfPushed, its_receive_has_the_wrong_size) {
 TEST_F(ShmHalfPushed, its_context_is_abandoned) {
     for (bool is_expected : {true, false}) {
         begin(is_expected);
-        world->at(1).abandon(1);
+        world->at(1).cancel_context(1);
         std::ranges::fill(got_, std::byte{0});
         end();
         EXPECT_EQ(log(1).count(), 0u);

@@ -104,10 +104,10 @@ TEST(SimNetwork, IdleLanesDoNotAccumulate) {
         std::uint64_t context = stream % 16 == 0 ? stream : 1;
         int sent = static_cast<int>(stream);
         int received = 0;
-        if (context != 1) job.network.admit(0, context);
+        if (context != 1) job.network.open_context(0, context);
         (void)job.send(0, lane(1, stream, context), sent, 2);
         if (context != 1) {
-            job.network.abandon(0, context);
+            job.network.cancel_context(0, context);
             continue;
         }
         (void)job.recv(1, lane(0, stream, context), received, 3);

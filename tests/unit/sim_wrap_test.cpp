@@ -76,7 +76,7 @@ TEST(RecordingTransport, WritesDownPostsAndCompletions) {
     pair.one.post_recv(lane(0, 2), place_of(received), {&pair.run, 0});
     pair.drain(recording, reported);
     recording.post_recv(lane(1), place_of(received), {&pair.run, 8});
-    recording.abandon(0);
+    recording.cancel_context(0);
     pair.network.kill(1);
     pair.drain(recording, reported);
     EXPECT_EQ(recording.text(),
@@ -197,7 +197,7 @@ TEST(CheckingTransport, SeesBadPosts) {
     }
     Pair pair;
     CheckingTransport checking = checking_over(pair.zero);
-    checking.abandon(5);
+    checking.cancel_context(5);
     int value = 0;
     checking.post_recv(lane(1, 0, 5), place_of(value), {&pair.run, 0});
     EXPECT_TRUE(complains(checking, "belongs to an abandoned context"));
@@ -235,10 +235,10 @@ struct Rogue final : Transport {
         to_report.clear();
         return reported;
     }
-    void abandon(std::uint64_t) override {}
-    void admit(std::uint64_t) override {}
-    void retire(std::uint64_t) override {}
-    void keep_early(bool) override {}
+    void cancel_context(std::uint64_t) override {}
+    void open_context(std::uint64_t) override {}
+    void close_context(std::uint64_t) override {}
+    void buffer_unknown(bool) override {}
 
     std::vector<Token> tokens;
     std::vector<Completion> to_report;
@@ -266,7 +266,7 @@ TEST(CheckingTransport, SeesBadTransports) {
          [&](Rogue& rogue, CheckingTransport&) { rogue.to_report = {ok_of(rogue.tokens[1])}; }},
         {"or after its context was abandoned",
          [&](Rogue& rogue, CheckingTransport& checking) {
-             checking.abandon(0);
+             checking.cancel_context(0);
              rogue.to_report = {ok_of(rogue.tokens[0])};
          }},
         {"bytes behind the buffer",
@@ -283,7 +283,7 @@ TEST(CheckingTransport, SeesBadTransports) {
          }},
         {"changed after it was abandoned",
          [&](Rogue& rogue, CheckingTransport& checking) {
-             checking.abandon(0);
+             checking.cancel_context(0);
              rogue.into[0] = std::byte{77};
              checking.check_abandoned();
          }},

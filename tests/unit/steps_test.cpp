@@ -14,17 +14,17 @@ namespace {
 // "gather", "knomial:ports=3".
 bool are_alike(const char* collective, const std::string& one, const std::string& other, Rank ranks,
                std::int64_t bytes = 1000) {
-    const algorithm::Family& family = *algorithm::find_family(collective);
-    algorithm::Agreed agreed;
-    agreed.collective = family.collective;
+    const algorithm::CollectiveSpec& spec = *algorithm::find_spec(collective);
+    algorithm::GlobalArgs agreed;
+    agreed.collective = spec.collective;
     agreed.ranks = ranks;
     agreed.bytes = bytes;
     const auto hash = [&](const std::string& setting, Rank rank) {
-        const Result<Choice> choice = parse_choice(family, setting, "setting");
+        const Result<Choice> choice = parse_choice(spec, setting, "setting");
         EXPECT_TRUE(choice.is_ok()) << last_detail();
         agreed.tuning = (*choice).tuning;
         const Result<Schedule> schedule =
-            build_rank(*(*choice).algorithm, family.problem(agreed, rank, /*in_place=*/false));
+            build_rank(*(*choice).algorithm, spec.problem(agreed, rank, /*in_place=*/false));
         EXPECT_TRUE(schedule.is_ok()) << last_detail();
         return steps_hash(*schedule);
     };

@@ -9,11 +9,11 @@
 namespace weft {
 namespace {
 
-std::string table(const char* collective, const char* name, const algorithm::Agreed& agreed,
+std::string table(const char* collective, const char* name, const algorithm::GlobalArgs& agreed,
                   std::size_t ranks, Protocol protocol = Protocol::eager) {
-    const algorithm::Family& family = *algorithm::find_family(collective);
-    auto schedules = algorithm::build_all(*family.find(name),
-                                          EveryRank(family, agreed, /*in_place=*/false).problems());
+    const algorithm::CollectiveSpec& spec = *algorithm::find_spec(collective);
+    auto schedules = algorithm::build_all(*spec.find(name),
+                                          EveryRank(spec, agreed, /*in_place=*/false).problems());
     EXPECT_TRUE(schedules.is_ok()) << last_detail();
     std::vector<Tasks> tasks;
     for (std::size_t r = 0; r < ranks; ++r) {

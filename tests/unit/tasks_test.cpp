@@ -23,8 +23,8 @@ std::vector<Schedule> build(const Subject& subject, const Trial& problem) {
 }
 
 Subject subject_of(const std::string& collective, const std::string& name) {
-    const algorithm::Family* family = algorithm::find_family(collective);
-    return {family, family->find(name)};
+    const algorithm::CollectiveSpec* spec = algorithm::find_spec(collective);
+    return {spec, spec->find(name)};
 }
 
 Tasks compile_all_lanes(const Schedule& schedule, Protocol protocol = Protocol::eager) {
@@ -267,9 +267,9 @@ TEST(TaskLists, GrowWithTheMessages) {
     problem.bytes = 8;
     for (const char* name : {"flat", "shift", "pairwise", "bruck"}) {
         SCOPED_TRACE(name);
-        const auto [family, algorithm] = subject_of("alltoall", name);
+        const auto [spec, algorithm] = subject_of("alltoall", name);
         Result<Schedule> schedule =
-            algorithm::build_rank(*algorithm, family->problem(problem, 0, /*in_place=*/false));
+            algorithm::build_rank(*algorithm, spec->problem(problem, 0, /*in_place=*/false));
         ASSERT_TRUE(schedule.is_ok()) << last_detail();
         EXPECT_LE(tasks_of(compile_all_lanes(*schedule)), 6 * schedule->ops().size());
     }
@@ -391,7 +391,7 @@ TEST_P(CompiledAlgorithms, ComputeWhatTheCollectivePromises) {
     grid.pipelines = {{8, 1}, {16, 2}, {30, 3}};
     std::uint64_t seed = 0;
     for_each_problem(GetParam(), grid, [&](const Trial& problem) {
-        const Promise promise = promise_of(*GetParam().first, problem);
+        const Postcondition promise = promise_of(*GetParam().first, problem);
         const std::vector<Schedule> schedules = build(GetParam(), problem);
         for (Protocol protocol : {Protocol::eager, Protocol::rendezvous}) {
             for (Offloaded which : {Offloaded::all, Offloaded::none, Offloaded::some}) {
@@ -417,7 +417,7 @@ bool holds_back(const Task& task) {
 
 // Whether some order of execution shows that something is wrong.
 bool is_noticed(const Subject& subject, const Trial& problem, std::span<const Tasks> tasks) {
-    const Promise promise = promise_of(*subject.first, problem);
+    const Postcondition promise = promise_of(*subject.first, problem);
     for (std::uint64_t seed = 0; seed < 500; ++seed) {
         if (!Execution(promise, sum_of_integers).run(tasks, seed).empty()) return true;
     }

@@ -52,7 +52,7 @@ class DedicatedConnection : public testing::Test {
     void dedicate(std::uint64_t of) {
         for (Rank rank : {0, 1}) {
             at(rank).dedicate(of, 1);
-            at(rank).admit(of);
+            at(rank).open_context(of);
         }
     }
 
@@ -191,7 +191,7 @@ TEST_F(DedicatedConnection, IsThereForStreamsThatHaveOne) {
     EXPECT_TRUE(dedicated(0).carries({1, {context, 0}}));
     EXPECT_FALSE(dedicated(0).carries({1, {context, 1}}));
     EXPECT_FALSE(dedicated(0).carries({1, {context + 1, 0}}));
-    at(0).retire(context);
+    at(0).close_context(context);
     EXPECT_FALSE(dedicated(0).carries({1, {context, 0}}));
 }
 
@@ -371,7 +371,7 @@ TEST_F(DedicatedConnection, ListsMeetWhoeverCalls) {
             dedicated(rank).release(sends[static_cast<std::size_t>(rank)]->hold);
             dedicated(rank).release(receives[static_cast<std::size_t>(rank)]->hold);
         }
-        for (Rank rank : {0, 1}) at(rank).retire(of);
+        for (Rank rank : {0, 1}) at(rank).close_context(of);
     }
 }
 
@@ -382,13 +382,13 @@ TEST_F(DedicatedConnection, WhatWasSentArrivesAfterItsSenderHasRetired) {
     const std::array<std::size_t, 2> in_use{at(0).descriptors(), at(1).descriptors()};
     Mine& sent = send(0, bytes_of(100'000, 1));
     ASSERT_TRUE(until_done(sent));
-    at(0).retire(context);
+    at(0).close_context(context);
     poll_for(5'000'000);
     Mine& received = receive(1, 100'000);
     ASSERT_TRUE(until_done(received));
     EXPECT_EQ(received.reported.code, WEFT_OK);
     EXPECT_EQ(received.data, bytes_of(100'000, 1));
-    at(1).retire(context);
+    at(1).close_context(context);
     EXPECT_TRUE(until([&] {
         return at(0).descriptors() == in_use[0] - 1 && at(1).descriptors() == in_use[1] - 1;
     })) << "the connection stays open";
@@ -408,7 +408,7 @@ TEST_F(DedicatedConnection, NothingComesOfClosedOnesThatAChildHasInherited) {
         _exit(static_cast<int>(read(hangs[0], &end, 1)));  // with the parent, if not before
     }
     ASSERT_GT(child, 0);
-    for (Rank rank : {0, 1}) at(rank).retire(context);
+    for (Rank rank : {0, 1}) at(rank).close_context(context);
     ASSERT_TRUE(
         until([&] { return at(0).usage().connections == 1 && at(1).usage().connections == 1; }));
     poll_for(20'000'000);
@@ -427,12 +427,12 @@ TEST_F(DedicatedConnection, NothingComesOfClosedOnesThatAChildHasInherited) {
 
 // A rank that abandons a context says why on the shared connection.
 TEST_F(DedicatedConnection, AbandonedOneIsNoReasonToGiveThePeerUp) {
-    for (Rank rank : {0, 1}) at(rank).admit(0);
+    for (Rank rank : {0, 1}) at(rank).open_context(0);
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 10);
     Mine& list = hold(1, true);
     ASSERT_TRUE(list.is_done);
-    at(0).abandon(context);
+    at(0).cancel_context(context);
     std::array<std::byte, 1> byte{};
     ASSERT_TRUE(until([&] { return ::send(list.hold.socket, byte.data(), 1, MSG_NOSIGNAL) < 0; }));
     dedicated(1).fail(list.hold, EPIPE);
@@ -445,7 +445,7 @@ TEST_F(DedicatedConnection, AbandonedOneIsNoReasonToGiveThePeerUp) {
     reported.data = bytes_of(12, 3);
     (void)at(0).post_send({1, {}}, reported.data, token_of(reported));
     ASSERT_TRUE(until_done(notice));
-    at(1).abandon(context);
+    at(1).cancel_context(context);
     poll_for(peer_timeout_ns * 3 / 2);
     EXPECT_TRUE(lost[1].empty() && lost[0].empty());
     EXPECT_FALSE(received.is_done);
@@ -460,11 +460,11 @@ TEST_F(DedicatedConnection, SocketThatTheKernelStillNamesIsShutDownButNotClosed)
     const int named = sends.hold.socket;
     const int others = receives.hold.socket;
     dedicated(0).keep_open(named);
-    at(0).abandon(context);
+    at(0).cancel_context(context);
     EXPECT_TRUE(is_open(named));
     char byte;
     EXPECT_EQ(recv(others, &byte, 1, 0), 0) << "it is not shut down";
-    at(1).abandon(context);
+    at(1).cancel_context(context);
     EXPECT_FALSE(is_open(others));
     at(0).hang_up();
     gone.insert(0);
@@ -476,7 +476,7 @@ TEST_F(DedicatedConnection, EndThatNobodyExplainsIsTheLossOfThePeer) {
     ASSERT_TRUE(until_up());
     Mine& received = receive(1, 10);
     Mine& list = hold(1, true);
-    at(0).abandon(context);
+    at(0).cancel_context(context);
     ASSERT_TRUE(until_done(received));
     EXPECT_EQ(received.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
@@ -648,7 +648,7 @@ void expect_read_where_the_peer_sends(bool by_list) {
         ASSERT_TRUE(made.is_ok());
         TcpTransport& rank = **made;
         rank.dedicate(5, 1);
-        rank.admit(5);
+        rank.open_context(5);
 
         const StreamId stream{5, 0};
         std::vector<std::byte> into(100);
@@ -713,14 +713,14 @@ TEST_F(DedicatedConnection, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
 
 // A rank that does not have the context, and is not about to get it, does not take the call.
 TEST_F(DedicatedConnection, OnlyContextsThatAreThereHaveOne) {
-    for (Rank rank : {0, 1}) at(rank).keep_early(false);
+    for (Rank rank : {0, 1}) at(rank).buffer_unknown(false);
     at(1).dedicate(context + 1, 1);
-    at(1).admit(context + 1);
+    at(1).open_context(context + 1);
     Mine& list = hold(1, true, 1, context + 1);
     poll_for(peer_timeout_ns / 8);
     EXPECT_FALSE(list.is_done);
     at(0).dedicate(context + 1, 1);
-    at(0).admit(context + 1);
+    at(0).open_context(context + 1);
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_OK);
 }

@@ -45,7 +45,7 @@ class Ranks {
   public:
     explicit Ranks(Rank ranks, tcp::Settings settings = {})
         : count_(ranks), ranks_(ranks, loopback(std::move(settings))), reported_(count()) {
-        for (Rank rank = 0; rank < ranks; ++rank) at(rank).admit(1);
+        for (Rank rank = 0; rank < ranks; ++rank) at(rank).open_context(1);
     }
 
     TcpTransport& at(Rank rank) { return ranks_.at(rank); }
@@ -424,7 +424,7 @@ struct RankOfPlayed {
         const std::vector<std::string> cards = {node->card(), tcp::Card{{played}}.text()};
         address = tcp::Card::parse(cards[0])->addresses.front();
         rank = std::move(*node->connect(0, cards, TcpRanks::key));
-        rank->admit(1);
+        rank->open_context(1);
     }
 
     // Adds what the rank reports.
@@ -582,7 +582,7 @@ TEST(Meeting, WithAPeerThatSendsNonsenseEndsInItsLoss) {
             peer.prove(handshake);
             poll();
         }
-        if (random.one_in(2)) rank.keep_early(false);
+        if (random.one_in(2)) rank.buffer_unknown(false);
         std::vector<std::byte> buffer(200'000);
         std::size_t posts = 0;
         std::uint16_t sequence = 0;

@@ -86,7 +86,7 @@ TEST(TcpTransport, TouchesNoBufferWhenItEnds) {
         TcpRanks ranks(2, {.interfaces = "127.0.0.1", .peer_timeout_ns = 500'000'000});
         std::unique_ptr<TcpTransport> ends[2] = {ranks.take(0), ranks.take(1)};
         open_both(*ends[0], *ends[1]);
-        ends[1]->admit(context);
+        ends[1]->open_context(context);
         std::vector<std::byte> into(300, untouched);
         const std::vector<std::byte> from(into.size(), std::byte{1});
         ASSERT_EQ(ends[1]->post_recv(Lane(0, {context, 0}), into, {}), Posted::pending);
@@ -102,8 +102,8 @@ TEST(TcpTransport, ReadsAllConnectionsOfAPeerThatEnds) {
         SCOPED_TRACE("stream " + std::to_string(stream));
         TcpRanks ranks(2, {.interfaces = "127.0.0.1", .connections = 2});
         open_both(ranks.at(0), ranks.at(1));
-        ranks.at(0).admit(1);
-        ranks.at(1).admit(1);
+        ranks.at(0).open_context(1);
+        ranks.at(1).open_context(1);
         std::uint64_t never = 0;
         std::uint64_t value = 0;
         const std::uint64_t sent = 4711;
@@ -144,15 +144,15 @@ TEST(TcpTransport, AbandonsAMessageThatIsBeingWrittenWithoutMemory) {
     const std::vector<std::byte> from(1 << 20, std::byte{1});
     std::vector<std::byte> into(from.size());
     std::array<Completion, 8> done;
-    for (const Rank rank : {0, 1}) ranks.at(rank).admit(stays);
+    for (const Rank rank : {0, 1}) ranks.at(rank).open_context(stays);
     for (const std::uint64_t context : {1, 2}) {
-        for (const Rank rank : {0, 1}) ranks.at(rank).admit(context);
+        for (const Rank rank : {0, 1}) ranks.at(rank).open_context(context);
         begin_to_send(ranks, 1, context, from, into);
         Injector::arm_at_all();
-        ranks.at(0).abandon(context);
+        ranks.at(0).cancel_context(context);
         Injector::disarm();
         room = UINT64_MAX;
-        ranks.at(1).abandon(context);
+        ranks.at(1).cancel_context(context);
         // The rest of the frame goes out.
         for (int i = 0; i < 100; ++i) {
             ASSERT_EQ(ranks.at(0).poll(done), 0u) << "the peer is lost";
@@ -183,7 +183,7 @@ TEST(TcpTransport, LosesAPeerWhoseMessageCannotBeKept) {
         [&] { EXPECT_TRUE(ranks.at(2).open_all(now_ns() + 20'000'000'000).is_ok()); });
     open_both(ranks.at(0), ranks.at(1));
     third.join();
-    for (const Rank rank : {0, 1, 2}) ranks.at(rank).admit(context);
+    for (const Rank rank : {0, 1, 2}) ranks.at(rank).open_context(context);
     begin_to_send(ranks, 1, context, from, into);
     // Rank 0 reads rank 2's CTS, and begins a frame of which nothing goes out.
     std::vector<std::byte> third_into(from.size());
@@ -199,7 +199,7 @@ TEST(TcpTransport, LosesAPeerWhoseMessageCannotBeKept) {
     ASSERT_EQ(ranks.at(0).post_send(Lane(2, {context, 0}), from, {&ranks, 2}), Posted::pending);
     for (int i = 0; i < 10; ++i) ASSERT_EQ(ranks.at(0).poll(done), 0u);
     Injector::arm_at_all();
-    ranks.at(0).abandon(context);
+    ranks.at(0).cancel_context(context);
     Injector::disarm();
     room = UINT64_MAX;
     const std::vector<Completion> reported = poll_for(ranks.at(0), 1);
@@ -224,7 +224,7 @@ TEST(TcpTransport, MovesABoundedAmountInOnePoll) {
             TcpRanks ranks(peers + 1, {.interfaces = "127.0.0.1"});
             for (Rank rank = 0; rank <= peers; ++rank) {
                 if (is_dedicated) ranks.at(rank).dedicate(1, 1);
-                ranks.at(rank).admit(1);
+                ranks.at(rank).open_context(1);
             }
             std::size_t ended = 0;
             const auto poll = [&](Rank rank) {

@@ -62,8 +62,8 @@ TEST_F(UcxJoining, DropsFramesOfAnotherJob) {
         }
         const auto sender = std::move(*connect(0, {std::byte{1}}));
         const auto receiver = std::move(*connect(1, {is_same ? std::byte{1} : std::byte{2}}));
-        sender->admit(1);
-        receiver->admit(1);
+        sender->open_context(1);
+        receiver->open_context(1);
         const std::vector<std::byte> small(8, std::byte{5});
         const std::vector<std::byte> large(1 << 20, std::byte{5});
         std::vector<std::byte> into(large.size());
@@ -145,8 +145,8 @@ class UcxKeepalive : public UcxJoining {
         const auto sender = std::move(*connect(0, {}));
         const auto receiver = std::move(*connect(1, {}));
         constexpr int own = 2;
-        sender->admit(1);
-        receiver->admit(1);
+        sender->open_context(1);
+        receiver->open_context(1);
         std::byte byte{5};
         std::byte into{};
         EXPECT_NE(sender->post_send({1, {1, 0}}, Bytes(&byte, 1), {&byte, 1}), Posted::busy);

@@ -27,7 +27,7 @@ class UcxSends : public testing::TestWithParam<std::size_t> {};
 TEST_P(UcxSends, HaveLeftTheirRankWhenTheyEnd) {
     if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
     UcxRanks ranks(2, "tcp", {});
-    for (Rank rank : {0, 1}) ranks.at(rank).admit(context);
+    for (Rank rank : {0, 1}) ranks.at(rank).open_context(context);
     const std::vector<std::byte> sent(GetParam(), std::byte{5});
     std::vector<std::byte> got(sent.size());
     const StreamId stream{context, 0};
@@ -54,7 +54,7 @@ TEST(UcxMessages, OfOneDirectionDoNotWaitForTheEndOfThoseOfTheOther) {
     const std::vector<std::byte> short_sent(256 << 10, std::byte{6});
     std::vector<std::byte> long_got(long_sent.size());
     std::vector<std::byte> short_got(short_sent.size());
-    for (Rank rank : {0, 1}) ranks.at(rank).admit(context);
+    for (Rank rank : {0, 1}) ranks.at(rank).open_context(context);
     ASSERT_EQ(ranks.at(1).post_recv({0, stream}, long_got, {&anything, 1}), Posted::pending);
     ASSERT_EQ(ranks.at(0).post_recv({1, stream}, short_got, {&anything, 2}), Posted::pending);
     for (int i = 0; i < 1'000; ++i) {
@@ -86,7 +86,7 @@ TEST(UcxFrames, AreCountedBeyondTheirLargestNumber) {
     if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
     UcxRanks ranks(2, "tcp", {.first_sequence = ~std::uint32_t{0} - 20});
     const StreamId stream{context, 0};
-    for (Rank rank : {0, 1}) ranks.at(rank).admit(context);
+    for (Rank rank : {0, 1}) ranks.at(rank).open_context(context);
     // Eager, and large ones, in both directions.
     for (std::size_t round = 0; round < 40; ++round) {
         const std::vector<std::byte> sent(round % 4 == 3 ? 100'000 : 8,

@@ -100,9 +100,9 @@ void print_info() {
     print("kernel:own",
           "interrupts the thread that called weft_init: its epoll_wait, semtimedop, sigtimedwait "
           "and timed recv return EINTR, recv with MSG_WAITALL may return short");
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        print(family.name,
-              names(family.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        print(spec.name,
+              names(spec.algorithms, [](const algorithm::Algorithm* a) { return a->name; }));
     }
     print_selection();
     print("kernel", kernel());

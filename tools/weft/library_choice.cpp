@@ -33,8 +33,8 @@ std::string text_of(const Choice& choice) {
 
 }  // namespace
 
-const algorithm::Algorithm* library_choice(const CLI::App& command, const algorithm::Agreed& agreed,
-                                           Tuning& tuning) {
+const algorithm::Algorithm* library_choice(const CLI::App& command,
+                                           const algorithm::GlobalArgs& agreed, Tuning& tuning) {
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return nullptr;
     const char* const engine = std::getenv("WEFT_ENGINE");
@@ -43,7 +43,7 @@ const algorithm::Algorithm* library_choice(const CLI::App& command, const algori
     if (!choice.is_ok()) return nullptr;
     std::fprintf(stderr,
                  "weft %s: %s by %s, as the library would choose; --algorithm names others\n",
-                 command.get_name().c_str(), algorithm::family_of(agreed.collective).name,
+                 command.get_name().c_str(), algorithm::spec_of(agreed.collective).name,
                  text_of(*choice).c_str());
     const auto follow = [&](const char* option, auto& to, const auto& from) {
         const CLI::Option* const given = command.get_option_no_throw(option);

@@ -31,14 +31,14 @@ namespace {
 
 using algorithm::Algorithm;
 using algorithm::build_all;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 using algorithm::Sizes;
 
 struct Options {
     std::string collective;
     std::string algorithm;
     std::string inner;  // of hierarchical algorithms; empty: their own choice
-    algorithm::Agreed agreed;
+    algorithm::GlobalArgs agreed;
     Rank nodes = 1;    // with the ranks on them in blocks
     std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
     bool has_borders = false;
@@ -121,10 +121,10 @@ void declare_torus(Options& options, bool has_ranks) {
 }
 
 // The call on all ranks. Blocks that may differ all have --bytes here, and are contiguous.
-struct Posed {
-    Posed(const Family& family, const Options& options) {
-        algorithm::Agreed agreed = options.agreed;
-        for (Rank r = 0; family.sizes == Sizes::agreed && r < agreed.ranks; ++r) {
+struct BoundProblem {
+    BoundProblem(const CollectiveSpec& spec, const Options& options) {
+        algorithm::GlobalArgs agreed = options.agreed;
+        for (Rank r = 0; spec.sizes == Sizes::known_to_all && r < agreed.ranks; ++r) {
             sizes.push_back(agreed.bytes);
             offsets.push_back(r * agreed.bytes);
         }
@@ -137,14 +137,13 @@ struct Posed {
         nodes = std::make_unique<Topology>(marks);
         agreed.topology = nodes.get();
         const std::int64_t bytes = agreed.bytes;
-        if (!family.agrees_on_sizes()) agreed.bytes = -1;
-        if (family.is_among_neighbors()) {
+        if (!spec.agrees_on_sizes()) agreed.bytes = -1;
+        if (spec.is_among_neighbors()) {
             const std::vector<Dimension> grid = grid_of(options);
             for (Rank r = 0; r < agreed.ranks; ++r) neighbors.push_back(grid_neighbors(grid, r));
         }
         every_rank = std::make_unique<EveryRank>(
-            family, agreed, options.in_place, offsets,
-            [=](Rank, Rank, std::size_t) { return bytes; },
+            spec, agreed, options.in_place, offsets, [=](Rank, Rank, std::size_t) { return bytes; },
             /*gap=*/0, neighbors);
     }
 
@@ -157,32 +156,33 @@ struct Posed {
     const std::vector<algorithm::Problem>& problems() const { return every_rank->problems(); }
 };
 
-void list(const Family& family) {
-    for (const Algorithm* known : family.algorithms) {
-        std::printf("%-20s %-20s %s\n", family.name, known->name, known->source);
+void list(const CollectiveSpec& spec) {
+    for (const Algorithm* known : spec.algorithms) {
+        std::printf("%-20s %-20s %s\n", spec.name, known->name, known->source);
     }
 }
 
 // The one that is named; or the library's choice, with its parameters.
-const Algorithm& find_algorithm(const Family& family, Options& options, const CLI::App& command) {
+const Algorithm& find_algorithm(const CollectiveSpec& spec, Options& options,
+                                const CLI::App& command) {
     const std::string& name = options.algorithm;
     if (!name.empty()) {
-        const Algorithm* const known = family.find(name);
-        if (!known) refuse("algorithm = " + name + "; expected one of: " + family.known_names());
+        const Algorithm* const known = spec.find(name);
+        if (!known) refuse("algorithm = " + name + "; expected one of: " + spec.known_names());
         return *known;
     }
-    const Posed posed(family, options);
-    algorithm::Agreed agreed = posed.problems().front().agreed;
+    const BoundProblem posed(spec, options);
+    algorithm::GlobalArgs agreed = posed.problems().front().agreed;
     // Shared memory combines what it receives by the library's own operations.
     const bool is_function = !agreed.commutative && !agreed.reproducible;
-    agreed.combines = family.reduces && options.nodes == 1 && !is_function;
+    agreed.combines = spec.reduces && options.nodes == 1 && !is_function;
     const Algorithm* const chosen = library_choice(command, agreed, options.agreed.tuning);
     if (!chosen) refuse(last_detail());
     return *chosen;
 }
 
-const Algorithm& find_flat_algorithm(const Family& family, const std::string& name) {
-    const std::vector<const Algorithm*> flat = family.flat_algorithms();
+const Algorithm& find_flat_algorithm(const CollectiveSpec& spec, const std::string& name) {
+    const std::vector<const Algorithm*> flat = spec.flat_algorithms();
     const auto known =
         std::ranges::find_if(flat, [&](const Algorithm* one) { return one->name == name; });
     if (known == flat.end())
@@ -191,7 +191,7 @@ const Algorithm& find_flat_algorithm(const Family& family, const std::string& na
 }
 
 // What must be right before any algorithm can be chosen.
-void validate_call(const Options& options, const Family& family) {
+void validate_call(const Options& options, const CollectiveSpec& spec) {
     if (options.agreed.root >= options.agreed.ranks) {
         refuse("root = " + std::to_string(options.agreed.root) + "; expected 0.." +
                std::to_string(options.agreed.ranks - 1));
@@ -200,8 +200,8 @@ void validate_call(const Options& options, const Family& family) {
         refuse("nodes = " + std::to_string(options.nodes) + "; expected 1.." +
                std::to_string(options.agreed.ranks));
     }
-    if (!family.is_among_neighbors() && (!options.grid.empty() || options.has_borders)) {
-        refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + family.name +
+    if (!spec.is_among_neighbors() && (!options.grid.empty() || options.has_borders)) {
+        refuse(std::string(options.grid.empty() ? "--borders" : "--grid") + " with " + spec.name +
                "; it is not among neighbors");
     }
     if (options.rank >= options.agreed.ranks) {
@@ -244,10 +244,11 @@ void validate(const Options& options, const Algorithm& algorithm) {
     }
 }
 
-void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, const Measures& m,
-                   std::span<const Schedule> schedules) {
+void print_summary(const Algorithm& algorithm, const algorithm::GlobalArgs& agreed,
+                   const Measures& m, std::span<const Schedule> schedules) {
     auto n = [](std::int64_t value) { return static_cast<long long>(value); };
-    auto end_with_claim = [&](std::int64_t (*claim)(const algorithm::Agreed&), const char* others) {
+    auto end_with_claim = [&](std::int64_t (*claim)(const algorithm::GlobalArgs&),
+                              const char* others) {
         if (claim && claim(agreed) != algorithm::no_claim)
             std::printf(" (claimed %lld)\n", n(claim(agreed)));
         else
@@ -270,9 +271,9 @@ void print_summary(const Algorithm& algorithm, const algorithm::Agreed& agreed, 
 }
 
 // Prints what the checker has proved or found. With findings the program fails.
-void print_check(const Family& family, const Options& options,
+void print_check(const CollectiveSpec& spec, const Options& options,
                  std::span<const Schedule> schedules) {
-    const Promise promise = family.promise_of(Posed(family, options).problems());
+    const Postcondition promise = spec.promise_of(BoundProblem(spec, options).problems());
     const Verdict verdict = check(schedules, promise);
     if (verdict.holds()) {
         std::printf(
@@ -287,15 +288,15 @@ void print_check(const Family& family, const Options& options,
     throw CLI::RuntimeError(1);
 }
 
-std::string title(const Family& family, const Algorithm& algorithm, const Options& options) {
-    std::string words = std::string(family.name) + ' ' + algorithm.name + ", " +
+std::string title(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options) {
+    std::string words = std::string(spec.name) + ' ' + algorithm.name + ", " +
                         std::to_string(options.agreed.ranks) + " ranks";
-    if (family.has_root) words += ", root " + std::to_string(options.agreed.root);
+    if (spec.has_root) words += ", root " + std::to_string(options.agreed.root);
     return words;
 }
 
-void print_title(const Family& family, const Algorithm& algorithm, const Options& options) {
-    std::printf("%s, %lld bytes\n%s\n\n", title(family, algorithm, options).c_str(),
+void print_title(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options) {
+    std::printf("%s, %lld bytes\n%s\n\n", title(spec, algorithm, options).c_str(),
                 static_cast<long long>(options.agreed.bytes), algorithm.source);
 }
 
@@ -315,11 +316,11 @@ void print_traits(const Algorithm& algorithm) {
     if (!list.empty()) std::printf("follows          %s\n", list.c_str());
 }
 
-void print_text(const Family& family, const Algorithm& algorithm, const Options& options,
+void print_text(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                 std::span<const Schedule> schedules) {
-    print_title(family, algorithm, options);
+    print_title(spec, algorithm, options);
     if (options.check) {
-        print_check(family, options, schedules);
+        print_check(spec, options, schedules);
         return;
     }
     for (const Schedule& schedule : schedules) {
@@ -334,7 +335,7 @@ void print_text(const Family& family, const Algorithm& algorithm, const Options&
     Result<Measures> measures = measure(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!measures.is_ok()) refuse(last_detail());
     print_traits(algorithm);
-    const Posed posed(family, options);
+    const BoundProblem posed(spec, options);
     print_summary(algorithm, posed.problems().front().agreed, *measures, schedules);
 }
 
@@ -378,7 +379,7 @@ void print_resources(std::span<const Tasks> ranks) {
     print("memory", memory, " bytes, including scratch");
 }
 
-void print_tasks(const Family& family, const Algorithm& algorithm, const Options& options,
+void print_tasks(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                  std::span<const Schedule> schedules) {
     const int ports = static_cast<int>(options.agreed.tuning.ports);
     Result<Timetable> times = timetable(schedules, ports);
@@ -389,7 +390,7 @@ void print_tasks(const Family& family, const Algorithm& algorithm, const Options
         const std::vector<bool> all(schedule.lanes().size(), true);
         compiled.push_back(compile_tasks(schedule, all, protocol));
     }
-    print_title(family, algorithm, options);
+    print_title(spec, algorithm, options);
     std::span<const Tasks> shown = compiled;
     if (options.rank >= 0) shown = shown.subspan(static_cast<std::size_t>(options.rank), 1);
     std::printf("%s\n", task_table(shown, *times).c_str());
@@ -397,14 +398,14 @@ void print_tasks(const Family& family, const Algorithm& algorithm, const Options
     print_resources(compiled);
 }
 
-void print_drawing(const Family& family, const Algorithm& algorithm, const Options& options,
+void print_drawing(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                    const Topology& nodes, std::span<const Schedule> schedules) {
     Result<Timetable> times = timetable(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!times.is_ok()) refuse(last_detail());
-    std::fputs(to_svg(title(family, algorithm, options), schedules, *times, nodes).c_str(), stdout);
+    std::fputs(to_svg(title(spec, algorithm, options), schedules, *times, nodes).c_str(), stdout);
 }
 
-void print_links(const Family& family, const Algorithm& algorithm, const Options& options,
+void print_links(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                  std::span<const Schedule> schedules) {
     Result<Timetable> times = timetable(schedules, static_cast<int>(options.agreed.tuning.ports));
     if (!times.is_ok()) refuse(last_detail());
@@ -416,28 +417,28 @@ void print_links(const Family& family, const Algorithm& algorithm, const Options
             placed[{place(ends.first), place(ends.second)}] = std::move(rounds);
         times->messages = std::move(placed);
     }
-    print_title(family, algorithm, options);
+    print_title(spec, algorithm, options);
     std::fputs(link_table(*options.torus, *times).c_str(), stdout);
 }
 
 void show(Options& options, const CLI::App& command) {
-    const Family* family = algorithm::find_family(options.collective);
+    const CollectiveSpec* spec = algorithm::find_spec(options.collective);
     if (options.list) {
-        for (const Family& f : algorithm::catalogue()) {
-            if (!family || family == &f) list(f);
+        for (const CollectiveSpec& f : algorithm::catalogue()) {
+            if (!spec || spec == &f) list(f);
         }
         return;
     }
-    if (!family) refuse("expected a collective, or --list");
-    if (options.agreed.reproducible && !family->reduces)
+    if (!spec) refuse("expected a collective, or --list");
+    if (options.agreed.reproducible && !spec->reduces)
         refuse("--reproducible with " + options.collective + "; it reduces nothing");
-    validate_call(options, *family);
-    const Algorithm& algorithm = find_algorithm(*family, options, command);
+    validate_call(options, *spec);
+    const Algorithm& algorithm = find_algorithm(*spec, options, command);
     validate(options, algorithm);
     if (!options.inner.empty()) {
-        options.agreed.tuning.inner = &find_flat_algorithm(*family, options.inner);
+        options.agreed.tuning.inner = &find_flat_algorithm(*spec, options.inner);
     }
-    const Posed posed(*family, options);
+    const BoundProblem posed(*spec, options);
     const std::string lacks = algorithm.unmet_need(posed.problems().front().agreed);
     if (!lacks.empty()) refuse(std::string(algorithm.name) + " needs " + lacks);
     Result<std::vector<Schedule>> schedules = build_all(algorithm, posed.problems());
@@ -450,13 +451,13 @@ void show(Options& options, const CLI::App& command) {
     } else if (options.format == "goal") {
         std::fputs(to_goal(shown).c_str(), stdout);
     } else if (options.format == "svg") {
-        print_drawing(*family, algorithm, options, *posed.nodes, *schedules);
+        print_drawing(*spec, algorithm, options, *posed.nodes, *schedules);
     } else if (options.format == "tasks") {
-        print_tasks(*family, algorithm, options, *schedules);
+        print_tasks(*spec, algorithm, options, *schedules);
     } else if (options.links) {
-        print_links(*family, algorithm, options, *schedules);
+        print_links(*spec, algorithm, options, *schedules);
     } else {
-        print_text(*family, algorithm, options, *schedules);
+        print_text(*spec, algorithm, options, *schedules);
     }
 }
 
@@ -466,9 +467,9 @@ void add_schedule(CLI::App& app) {
     auto options = std::make_shared<Options>();
     options->agreed.ranks = 4;
     options->agreed.bytes = 64;
-    algorithm::Agreed& agreed = options->agreed;
+    algorithm::GlobalArgs& agreed = options->agreed;
     std::vector<std::string> names;
-    for (const Family& family : algorithm::catalogue()) names.push_back(family.name);
+    for (const CollectiveSpec& spec : algorithm::catalogue()) names.push_back(spec.name);
 
     CLI::App* command = app.add_subcommand("schedule", "Print the schedules of a collective");
     command->add_option("collective", options->collective, "Which collective")

@@ -34,13 +34,13 @@ namespace weft::simulate {
 namespace {
 
 using algorithm::Algorithm;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 
 // Times are given in ns, with up to three decimals.
 struct Options {
     std::string collective;
     std::string algorithm;
-    algorithm::Agreed agreed;
+    algorithm::GlobalArgs agreed;
     bool in_place = false;
     std::string goal;     // a file; "-": the standard input
     GoalProgram program;  // of that file
@@ -385,34 +385,34 @@ void simulate_program(const GoalProgram& program, const Options& options, Report
 
 // Calls `use` with every rank's schedule, in order.
 template <class Use>
-void for_schedules(const Family& family, const Algorithm& algorithm, const Options& options,
+void for_schedules(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                    Use use) {
-    algorithm::Agreed agreed = options.agreed;
+    algorithm::GlobalArgs agreed = options.agreed;
     const auto build_and_use = [&](const algorithm::Problem& problem) {
         const Result<Schedule> schedule = build_rank(algorithm, problem);
         if (!schedule.is_ok()) refuse(last_detail());
         use(*schedule);
     };
-    if (family.sizes == algorithm::Sizes::alike) {
+    if (spec.sizes == algorithm::Sizes::uniform) {
         for (Rank r = 0; r < agreed.ranks; ++r)
-            build_and_use(family.problem(agreed, r, options.in_place));
+            build_and_use(spec.problem(agreed, r, options.in_place));
         return;
     }
     if (agreed.ranks > listed_ranks_max) {
-        refuse(std::to_string(agreed.ranks) + " ranks with " + family.name + "; expected at most " +
+        refuse(std::to_string(agreed.ranks) + " ranks with " + spec.name + "; expected at most " +
                std::to_string(listed_ranks_max));
     }
     // Blocks that may differ all have --bytes here, one behind the other.
     const std::int64_t bytes = agreed.bytes;
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
-    for (Rank r = 0; family.sizes == algorithm::Sizes::agreed && r < agreed.ranks; ++r) {
+    for (Rank r = 0; spec.sizes == algorithm::Sizes::known_to_all && r < agreed.ranks; ++r) {
         sizes.push_back(bytes);
         offsets.push_back(r * bytes);
     }
     agreed.sizes = sizes;
-    if (!family.agrees_on_sizes()) agreed.bytes = -1;
-    const EveryRank every_rank(family, agreed, options.in_place, offsets,
+    if (!spec.agrees_on_sizes()) agreed.bytes = -1;
+    const EveryRank every_rank(spec, agreed, options.in_place, offsets,
                                [=](Rank, Rank, std::size_t) { return bytes; });
     for (const algorithm::Problem& problem : every_rank.problems()) build_and_use(problem);
 }
@@ -485,10 +485,10 @@ void add_overlap(const LogGpOutcome& outcome, const LogGpOutcome& alone, const O
 
 // What is known without a simulation. The closed form knows no torus, no nodes, no ends that differ, no other work and
 // no disturbance.
-void add_model(const Family& family, const Algorithm& algorithm, const Options& options,
+void add_model(const CollectiveSpec& spec, const Algorithm& algorithm, const Options& options,
                Report& report) {
-    algorithm::Agreed agreed = options.agreed;
-    agreed.collective = family.collective;
+    algorithm::GlobalArgs agreed = options.agreed;
+    agreed.collective = spec.collective;
     const auto unsigned_of = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
     const Surroundings surroundings{options.parameters, options.ends, options.progress,
                                     options.torus ? &*options.torus : nullptr,
@@ -512,11 +512,11 @@ void add_rounds(const std::vector<Schedule>& schedules, const Options& options, 
 }
 
 // By which leaders exchange.
-const Algorithm& inner_algorithm(const Family& family, const Algorithm& algorithm,
+const Algorithm& inner_algorithm(const CollectiveSpec& spec, const Algorithm& algorithm,
                                  const std::string& name) {
     if (!algorithm.follows_inner())
         refuse("--inner with " + std::string(algorithm.name) + "; it has no inner algorithm");
-    const std::vector<const Algorithm*> flat = family.flat_algorithms();
+    const std::vector<const Algorithm*> flat = spec.flat_algorithms();
     const auto known =
         std::ranges::find_if(flat, [&](const Algorithm* one) { return one->name == name; });
     if (known == flat.end())
@@ -589,18 +589,18 @@ void simulate_schedules(const Options& options, const std::string& title, ForAll
 }
 
 // The one that is named; or the library's choice, with its parameters.
-const Algorithm& find_algorithm(const Family& family, Options& options, const CLI::App& command) {
+const Algorithm& find_algorithm(const CollectiveSpec& spec, Options& options,
+                                const CLI::App& command) {
     if (!options.algorithm.empty()) {
-        const Algorithm* const known = family.find(options.algorithm);
+        const Algorithm* const known = spec.find(options.algorithm);
         if (!known) {
-            refuse("algorithm = " + options.algorithm +
-                   "; expected one of: " + family.known_names());
+            refuse("algorithm = " + options.algorithm + "; expected one of: " + spec.known_names());
         }
         return *known;
     }
-    algorithm::Agreed agreed = options.agreed;
-    agreed.collective = family.collective;
-    if (!family.agrees_on_sizes()) agreed.bytes = -1;
+    algorithm::GlobalArgs agreed = options.agreed;
+    agreed.collective = spec.collective;
+    if (!spec.agrees_on_sizes()) agreed.bytes = -1;
     std::vector<Rank> nodes(static_cast<std::size_t>(agreed.ranks));
     std::iota(nodes.begin(), nodes.end(), 0);
     const Topology of_its_own(nodes);
@@ -611,15 +611,15 @@ const Algorithm& find_algorithm(const Family& family, Options& options, const CL
 }
 
 void simulate_collective(Options& options, const CLI::App& command) {
-    const Family& family = *algorithm::find_family(options.collective);
-    if (family.is_among_neighbors())
+    const CollectiveSpec& spec = *algorithm::find_spec(options.collective);
+    if (spec.is_among_neighbors())
         refuse(options.collective + " is among neighbors; expected a collective of all ranks");
-    algorithm::Agreed& agreed = options.agreed;
+    algorithm::GlobalArgs& agreed = options.agreed;
     if (agreed.root >= agreed.ranks) {
         refuse("root = " + std::to_string(agreed.root) + "; expected 0.." +
                std::to_string(agreed.ranks - 1));
     }
-    const Algorithm* const known = &find_algorithm(family, options, command);
+    const Algorithm* const known = &find_algorithm(spec, options, command);
     const std::string name = known->name;
     if (agreed.tuning.ports > 1 && known->tunes != algorithm::Tunes::ports)
         refuse("--ports with " + name + "; it has no ports");
@@ -629,8 +629,7 @@ void simulate_collective(Options& options, const CLI::App& command) {
         refuse(std::to_string(agreed.ranks) + " ranks with " + name + "; expected at most " +
                std::to_string(listed_ranks_max));
     }
-    if (!options.inner.empty())
-        agreed.tuning.inner = &inner_algorithm(family, *known, options.inner);
+    if (!options.inner.empty()) agreed.tuning.inner = &inner_algorithm(spec, *known, options.inner);
     const std::string lacks = known->unmet_need(agreed);
     if (!lacks.empty()) refuse(name + " needs " + lacks);
     const std::string title = options.collective + " " + name + ", " +
@@ -644,7 +643,7 @@ void simulate_collective(Options& options, const CLI::App& command) {
         }
         std::vector<Schedule> schedules;
         std::uint64_t ops = 0;
-        for_schedules(family, *known, options, [&](const Schedule& schedule) {
+        for_schedules(spec, *known, options, [&](const Schedule& schedule) {
             ops += written_out_ops(schedule);
             if (ops > goal_ops_max) {
                 refuse("--compat with more than " + std::to_string(goal_ops_max) +
@@ -663,7 +662,7 @@ void simulate_collective(Options& options, const CLI::App& command) {
     std::vector<Schedule> kept;  // for the time by rounds
     std::uint64_t ops = 0;
     const auto for_all = [&](const auto& use) {
-        for_schedules(family, *known, options, [&](const Schedule& schedule) {
+        for_schedules(spec, *known, options, [&](const Schedule& schedule) {
             use(schedule);
             if (!has_rounds || std::ssize(kept) == agreed.ranks) return;
             ops += written_out_ops(schedule);
@@ -671,7 +670,7 @@ void simulate_collective(Options& options, const CLI::App& command) {
         });
     };
     simulate_schedules(options, title, for_all, [&](Report& report) {
-        add_model(family, *known, options, report);
+        add_model(spec, *known, options, report);
         if (std::ssize(kept) == agreed.ranks) add_rounds(kept, options, report);
     });
 }
@@ -759,11 +758,11 @@ namespace weft {
 
 void add_simulate(CLI::App& app) {
     auto options = std::make_shared<simulate::Options>();
-    algorithm::Agreed& agreed = options->agreed;
+    algorithm::GlobalArgs& agreed = options->agreed;
     agreed.ranks = 4;
     agreed.bytes = 64;
     std::vector<std::string> names;
-    for (const algorithm::Family& family : algorithm::catalogue()) names.push_back(family.name);
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) names.push_back(spec.name);
 
     CLI::App* command =
         app.add_subcommand("simulate", "How long a collective of many ranks takes in a model");

@@ -29,9 +29,9 @@ extern const Algorithm allgather_ring = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes_of_others_max(); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes_of_others_max(); },
     .build = ring,
 };
 
@@ -56,9 +56,9 @@ extern const Algorithm allgather_linear = {
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = linear,
 };
 

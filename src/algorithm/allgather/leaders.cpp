@@ -93,7 +93,7 @@ namespace {
 
 // Whether the ring's blocks are broadcast one by one, as they arrive: this is for large blocks, as
 // is the ring. They must be contiguous.
-bool broadcasts_each(const Agreed& a, const Topology& groups) {
+bool broadcasts_each(const GlobalArgs& a, const Topology& groups) {
     if (a.tuning.inner != &allgather_ring) return false;
     for (Rank group = 0; group < groups.nodes(); ++group)
         if (!are_consecutive(groups.members(group))) return false;
@@ -143,7 +143,7 @@ Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, Schedule
     return ok;
 }
 
-LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology& nodes) {
+LeadersCost cost_by_leaders(const GlobalArgs& a, const Hierarchy& in, const Topology& nodes) {
     const Algorithm& inner = inner_of(a, allgather_bruck);
     const Topology& groups = in.nodes;
     // Blocks are counted: a group has one for each of its ranks.
@@ -153,7 +153,7 @@ LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology
         offsets.push_back(group == 0 ? 0 : offsets.back() + sizes.back());
         sizes.push_back(groups.size(group));
     }
-    Agreed among_leaders;
+    GlobalArgs among_leaders;
     among_leaders.ranks = groups.nodes();
     among_leaders.tuning.ports = a.tuning.ports;
     LeadersCost cost;
@@ -177,7 +177,7 @@ LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& in, const Topology
 
 namespace {
 
-LeadersCost hierarchical_cost(const Agreed& a) {
+LeadersCost hierarchical_cost(const GlobalArgs& a) {
     const Hierarchy at(a);
     return cost_by_leaders(a, at, at.nodes);
 }
@@ -197,12 +197,12 @@ extern const Algorithm allgather_hierarchical = {
         "checked)",
     .tunes = Tunes::inner,
     .follows_topology = true,
-    .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },
-    .rounds = [](const Agreed& a) { return hierarchical_cost(a).rounds; },
-    .sent_messages_max = [](const Agreed& a) { return hierarchical_cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * hierarchical_cost(a).blocks_max; },
+    .leaders = [](const GlobalArgs& a) { return Hierarchy(a).nodes.nodes(); },
+    .rounds = [](const GlobalArgs& a) { return hierarchical_cost(a).rounds; },
+    .sent_messages_max = [](const GlobalArgs& a) { return hierarchical_cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * hierarchical_cost(a).blocks_max; },
     .bytes_between_nodes =
-        [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
+        [](const GlobalArgs& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
             return allgather_by_leaders(in, Hierarchy(in.agreed), schedule);
@@ -213,7 +213,7 @@ namespace {
 
 constexpr Rank ranks_per_leader = 4;
 
-Hierarchy groups_of(const Agreed& a) {
+Hierarchy groups_of(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     std::vector<Rank> leaders;
     for (Rank node = 0; node < nodes.nodes(); ++node) {
@@ -225,7 +225,7 @@ Hierarchy groups_of(const Agreed& a) {
     return Hierarchy(nodes.divided(leaders));
 }
 
-LeadersCost multi_leader_cost(const Agreed& a) {
+LeadersCost multi_leader_cost(const GlobalArgs& a) {
     return cost_by_leaders(a, groups_of(a), Hierarchy(a).nodes);
 }
 
@@ -243,12 +243,12 @@ extern const Algorithm allgather_multi_leader = {
         "checked)",
     .tunes = Tunes::leaders,
     .follows_topology = true,
-    .leaders = [](const Agreed& a) { return groups_of(a).nodes.nodes(); },
-    .rounds = [](const Agreed& a) { return multi_leader_cost(a).rounds; },
-    .sent_messages_max = [](const Agreed& a) { return multi_leader_cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * multi_leader_cost(a).blocks_max; },
+    .leaders = [](const GlobalArgs& a) { return groups_of(a).nodes.nodes(); },
+    .rounds = [](const GlobalArgs& a) { return multi_leader_cost(a).rounds; },
+    .sent_messages_max = [](const GlobalArgs& a) { return multi_leader_cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * multi_leader_cost(a).blocks_max; },
     .bytes_between_nodes =
-        [](const Agreed& a) { return a.bytes * multi_leader_cost(a).blocks_between_nodes; },
+        [](const GlobalArgs& a) { return a.bytes * multi_leader_cost(a).blocks_between_nodes; },
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
             return allgather_by_leaders(in, groups_of(in.agreed), schedule);

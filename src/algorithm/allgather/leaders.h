@@ -60,6 +60,6 @@ struct LeadersCost {
     std::int64_t blocks_max = 0;            // sent by a rank
     std::int64_t blocks_between_nodes = 0;  // sent by all ranks
 };
-LeadersCost cost_by_leaders(const Agreed& a, const Hierarchy& groups, const Topology& nodes);
+LeadersCost cost_by_leaders(const GlobalArgs& a, const Hierarchy& groups, const Topology& nodes);
 
 }  // namespace weft::algorithm

@@ -20,7 +20,7 @@ Status bruck(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_messages(const Agreed& a) {
+std::int64_t sent_messages(const GlobalArgs& a) {
     std::int64_t messages = 0;
     for (std::int64_t reach = 1; reach < a.ranks; reach *= a.tuning.ports + 1) {
         messages += std::min<std::int64_t>(a.tuning.ports, (a.ranks - 1) / reach);
@@ -40,9 +40,11 @@ extern const Algorithm allgather_bruck = {
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
         "section 4 (concatenation)",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
+        return ceil_log(a.tuning.radix(), a.ranks);
+    },
     .sent_messages_max = sent_messages,
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = bruck,
 };
 
@@ -70,7 +72,7 @@ Status standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t rounds(const Agreed& a) { return ceil_log(a.tuning.radix(), a.ranks); }
+std::int64_t rounds(const GlobalArgs& a) { return ceil_log(a.tuning.radix(), a.ranks); }
 
 }  // namespace
 
@@ -92,8 +94,8 @@ extern const Algorithm allgather_standard_exchange = {
     .needs = {.ranks_are_a_power_of_ports_plus_1 = true},
     .tunes = Tunes::ports,
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) { return rounds(a) * a.tuning.ports; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .sent_messages_max = [](const GlobalArgs& a) { return rounds(a) * a.tuning.ports; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = standard_exchange,
 };
 
@@ -113,10 +115,10 @@ extern const Algorithm allgather_circulant = {
     .source =
         "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max =
-        [](const Agreed& a) {
+        [](const GlobalArgs& a) {
             if (a.sizes.empty()) return a.bytes * (a.ranks - 1);
             return std::ranges::max(gather_bytes(a.sizes, circulant_skips(a.ranks)));
         },

@@ -67,7 +67,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t messages(const Agreed& a) {
+std::int64_t messages(const GlobalArgs& a) {
     const Groups at{Hierarchy(a).nodes};
     return ceil_log2(at.nodes.nodes()) + ceil_log2(at.per_node) +
            ceil_log2(at.all.nodes.size_max());
@@ -80,7 +80,7 @@ void for_each_bruck_message(Rank ranks, F f) {
         f(static_cast<Rank>(std::min(step, ranks - step)));
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     const Groups at{Hierarchy(a).nodes};
     const Rank nodes = at.nodes.nodes();
     const auto size = [&](Rank node, Rank number) {
@@ -116,13 +116,13 @@ extern const Algorithm allgather_multi_group = {
         "checked)",
     .follows_topology = true,
     .rounds =
-        [](const Agreed& a) {
+        [](const GlobalArgs& a) {
             return Groups{Hierarchy(a).nodes}.all.nodes.size_max() - 1 + messages(a);
         },
     .sent_messages_max = messages,
     .sent_bytes_max = sent_bytes,
     .bytes_between_nodes =
-        [](const Agreed& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
+        [](const GlobalArgs& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
     .build = build,
 };
 

@@ -14,7 +14,7 @@ namespace weft::algorithm {
 namespace {
 
 // Results that a standing rank returns to the one it stands for.
-std::int64_t returns(const Agreed& a) { return is_power_of_two(a.ranks) ? 0 : 1; }
+std::int64_t returns(const GlobalArgs& a) { return is_power_of_two(a.ranks) ? 0 : 1; }
 
 // This rank's partner stands for it: it gets the operand and returns the result.
 void build_folded(const Problem& in, Rank partner, ScheduleBuilder& schedule) {
@@ -35,23 +35,23 @@ struct Part {
     }
 };
 
-Part whole(const Agreed& a) { return {0, a.bytes / a.element_bytes}; }
+Part whole(const GlobalArgs& a) { return {0, a.bytes / a.element_bytes}; }
 
 // In every step partners exchange all that they have combined so far, and both combine the two.
 struct WholeExchange {
     static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
-    static std::int64_t rounds(const Agreed& a);
-    static std::int64_t sent_messages_max(const Agreed& a);
-    static std::int64_t sent_bytes_max(const Agreed& a);
+    static std::int64_t rounds(const GlobalArgs& a);
+    static std::int64_t sent_messages_max(const GlobalArgs& a);
+    static std::int64_t sent_bytes_max(const GlobalArgs& a);
 };
 
 // In every step partners exchange halves of the vector and combine them, until every rank has the
 // result of its part; then they exchange the parts in the opposite order.
 struct HalvesExchange {
     static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
-    static std::int64_t rounds(const Agreed& a);
-    static std::int64_t sent_messages_max(const Agreed& a);
-    static std::int64_t sent_bytes_max(const Agreed& a);
+    static std::int64_t rounds(const GlobalArgs& a);
+    static std::int64_t sent_messages_max(const GlobalArgs& a);
+    static std::int64_t sent_bytes_max(const GlobalArgs& a);
 };
 
 Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
@@ -104,13 +104,15 @@ Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleB
     return ok;
 }
 
-std::int64_t WholeExchange::rounds(const Agreed& a) { return floor_log2(a.ranks) + 2 * returns(a); }
+std::int64_t WholeExchange::rounds(const GlobalArgs& a) {
+    return floor_log2(a.ranks) + 2 * returns(a);
+}
 
-std::int64_t WholeExchange::sent_messages_max(const Agreed& a) {
+std::int64_t WholeExchange::sent_messages_max(const GlobalArgs& a) {
     return floor_log2(a.ranks) + returns(a);
 }
 
-std::int64_t WholeExchange::sent_bytes_max(const Agreed& a) {
+std::int64_t WholeExchange::sent_bytes_max(const GlobalArgs& a) {
     return a.bytes * sent_messages_max(a);
 }
 
@@ -188,16 +190,16 @@ Status HalvesExchange::build(const Problem& in, const Butterfly& along, Schedule
     return ok;
 }
 
-std::int64_t HalvesExchange::rounds(const Agreed& a) {
+std::int64_t HalvesExchange::rounds(const GlobalArgs& a) {
     return 2 * (floor_log2(a.ranks) + returns(a));
 }
 
-std::int64_t HalvesExchange::sent_messages_max(const Agreed& a) {
+std::int64_t HalvesExchange::sent_messages_max(const GlobalArgs& a) {
     return 2 * floor_log2(a.ranks) + returns(a);
 }
 
 // The first standing rank sends the most: it keeps the lower half each time, which is not the smaller one.
-std::int64_t HalvesExchange::sent_bytes_max(const Agreed& a) {
+std::int64_t HalvesExchange::sent_bytes_max(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     Part part = whole(a);
     std::int64_t elements = returns(a) * part.count;

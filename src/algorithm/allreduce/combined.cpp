@@ -33,9 +33,9 @@ extern const Algorithm allreduce_reduce_bcast = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = reduce_bcast,
 };
 
@@ -56,7 +56,7 @@ Status reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // The first rank's block is the largest, and it sends its own most often.
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     return a.bytes + (a.ranks - 2) * part_of_rank(a, {.bytes = a.bytes}, 0).bytes;
 }
@@ -73,8 +73,8 @@ extern const Algorithm allreduce_reduce_scatter_allgather = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_bytes_max = sent_bytes,
     .build = reduce_scatter_allgather,
 };
@@ -93,7 +93,7 @@ Status circulant(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // A rank does not send its own block in the reduce-scatter.
-std::int64_t circulant_bytes(const Agreed& a) {
+std::int64_t circulant_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     std::vector<std::int64_t> sizes;
     for (Rank i = 0; i < a.ranks; ++i)
@@ -114,8 +114,8 @@ extern const Algorithm allreduce_circulant = {
         "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
         "arXiv:2410.14234",
     .needs = {.commutative = true},
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
     .sent_bytes_max = circulant_bytes,
     .build = circulant,
 };

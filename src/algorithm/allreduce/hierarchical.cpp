@@ -12,7 +12,7 @@ namespace weft::algorithm {
 
 namespace {
 
-Problem part_of_leader(const Agreed& a, const Hierarchy& at, Rank node, const Layout& result) {
+Problem part_of_leader(const GlobalArgs& a, const Hierarchy& at, Rank node, const Layout& result) {
     Problem part;
     part.agreed = a;
     part.agreed.ranks = at.nodes.nodes();
@@ -49,7 +49,7 @@ struct AllreduceCost {
     std::int64_t bytes_between_nodes = 0;
 };
 
-AllreduceCost cost(const Agreed& a) {
+AllreduceCost cost(const GlobalArgs& a) {
     const Hierarchy at(a);
     const Algorithm& inner = inner_of(a, allreduce_recursive_doubling);
     AllreduceCost cost;
@@ -72,12 +72,12 @@ AllreduceCost cost(const Agreed& a) {
 // With recursive doubling, leaders fold into a power of two (shape/fold.h): the first ones form
 // pairs. With other algorithms it is hard to tell which leader finishes last, unless all begin
 // together.
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Algorithm& inner = inner_of(a, allreduce_recursive_doubling);
     const auto steps_within = [&](Rank node) { return std::int64_t{ceil_log2(nodes.size(node))}; };
     if (&inner != &allreduce_recursive_doubling) {
-        Agreed among_leaders = a;
+        GlobalArgs among_leaders = a;
         among_leaders.ranks = nodes.nodes();
         for (Rank node = 1; node < nodes.nodes(); ++node)
             if (steps_within(node) != steps_within(0)) return no_claim;
@@ -106,11 +106,11 @@ extern const Algorithm allreduce_hierarchical = {
     .needs = {.commutative = true},
     .tunes = Tunes::inner,
     .follows_topology = true,
-    .leaders = [](const Agreed& a) { return Hierarchy(a).nodes.nodes(); },
+    .leaders = [](const GlobalArgs& a) { return Hierarchy(a).nodes.nodes(); },
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return cost(a).bytes_max; },
-    .bytes_between_nodes = [](const Agreed& a) { return cost(a).bytes_between_nodes; },
+    .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return cost(a).bytes_max; },
+    .bytes_between_nodes = [](const GlobalArgs& a) { return cost(a).bytes_between_nodes; },
     .build = build,
 };
 

@@ -59,7 +59,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // A rank sends each block twice, except two neighboring ones; the last two are the smallest.
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     const Region all = {.bytes = a.bytes};
     return 2 * a.bytes - part_of_rank(a, all, a.ranks - 2).bytes -
@@ -74,8 +74,8 @@ extern const Algorithm allreduce_ring = {
         "Patarasuk, Yuan: Bandwidth optimal all-reduce algorithms for clusters of workstations, "
         "2009, doi:10.1016/j.jpdc.2008.09.002",
     .needs = {.commutative = true},
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_bytes_max = sent_bytes,
     .build = build,
 };

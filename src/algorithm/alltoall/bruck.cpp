@@ -80,7 +80,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     std::int64_t blocks = 0;
     for (int k = 0; k < ceil_log2(a.ranks); ++k) blocks += count_with_bit(a.ranks, k);
     return blocks * a.bytes;
@@ -94,8 +94,8 @@ extern const Algorithm alltoall_bruck = {
         "Bruck, Ho, Kipnis, Upfal, Weathersby: Efficient Algorithms for All-to-All "
         "Communications in Multiport Message-Passing Systems, 1997, doi:10.1109/71.642949, "
         "section 3 (index), radix 2",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = sent_bytes,
     .build = build,
 };

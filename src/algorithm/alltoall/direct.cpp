@@ -30,9 +30,9 @@ extern const Algorithm alltoall_shift = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = shift,
 };
 
@@ -63,9 +63,9 @@ extern const Algorithm alltoall_pairwise = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
-    .rounds = [](const Agreed& a) -> std::int64_t { return pairing_steps(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return pairing_steps(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = pairwise,
 };
 
@@ -92,9 +92,9 @@ extern const Algorithm alltoall_flat = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = flat,
 };
 

@@ -142,18 +142,18 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_messages(const Agreed& a) {
+std::int64_t sent_messages(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     return nodes.nodes() - 1 + nodes.size_max() - 1;
 }
 
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank gathering = nodes.nodes() == 1 ? 0 : nodes.size_max() - 1;
     return gathering + sent_messages(a);
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     if (nodes.nodes() == 1) return alltoall_flat.sent_bytes_max(a);
     std::int64_t blocks = 0;
@@ -164,7 +164,7 @@ std::int64_t sent_bytes(const Agreed& a) {
     return a.bytes * blocks;
 }
 
-std::int64_t bytes_between_nodes(const Agreed& a) {
+std::int64_t bytes_between_nodes(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     std::int64_t blocks = 0;
     for (Rank node = 0; node < nodes.nodes(); ++node)

@@ -26,9 +26,9 @@ extern const Algorithm alltoall_torus = {
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
     .needs = {.torus = true},
-    .rounds = [](const Agreed& a) { return alltoall_bruck.rounds(a); },
-    .sent_messages_max = [](const Agreed& a) { return alltoall_bruck.sent_messages_max(a); },
-    .sent_bytes_max = [](const Agreed& a) { return alltoall_bruck.sent_bytes_max(a); },
+    .rounds = [](const GlobalArgs& a) { return alltoall_bruck.rounds(a); },
+    .sent_messages_max = [](const GlobalArgs& a) { return alltoall_bruck.sent_messages_max(a); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return alltoall_bruck.sent_bytes_max(a); },
     .build = build,
 };
 

@@ -27,7 +27,7 @@ Status chain(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // With one segment in flight, a rank receives the next only when it has passed on the previous one.
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     std::int64_t segments = segment_count(a);
     if (segments == 0 || a.ranks == 1) return 0;
     std::int64_t pace = a.tuning.window == 1 && a.ranks > 2 ? 2 : 1;
@@ -47,8 +47,8 @@ extern const Algorithm bcast_chain = {
         "doi:10.1007/s10586-007-0012-0 (pipeline)",
     .tunes = Tunes::segments,
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) { return a.ranks > 1 ? segment_count(a) : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) { return a.ranks > 1 ? segment_count(a) : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = chain,
 };
 
@@ -86,12 +86,12 @@ extern const Algorithm bcast_chain_rounds = {
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
     .tunes = Tunes::segments,
     .rounds =
-        [](const Agreed& a) {
+        [](const GlobalArgs& a) {
             std::int64_t segments = segment_count(a);
             return segments == 0 || a.ranks == 1 ? 0 : segments + a.ranks - 2;
         },
-    .sent_messages_max = [](const Agreed& a) { return a.ranks > 1 ? segment_count(a) : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) { return a.ranks > 1 ? segment_count(a) : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = chain_rounds,
 };
 

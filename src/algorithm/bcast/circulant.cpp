@@ -71,7 +71,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     const std::int64_t blocks = segment_count(a);
     if (blocks == 0 || a.ranks == 1) return 0;
     const std::int64_t bytes = segment_bytes(a.bytes, a.element_bytes, a.tuning);
@@ -91,9 +91,9 @@ extern const Algorithm bcast_circulant = {
         "Träff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
         "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
     .tunes = Tunes::segments,
-    .rounds = [](const Agreed& a) { return circulant_rounds(a, segment_count(a)); },
+    .rounds = [](const GlobalArgs& a) { return circulant_rounds(a, segment_count(a)); },
     // By the root: it sends in every round.
-    .sent_messages_max = [](const Agreed& a) { return circulant_rounds(a, segment_count(a)); },
+    .sent_messages_max = [](const GlobalArgs& a) { return circulant_rounds(a, segment_count(a)); },
     .sent_bytes_max = sent_bytes,
     .build = build,
 };

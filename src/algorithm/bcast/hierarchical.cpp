@@ -31,7 +31,7 @@ struct Cost {
     std::int64_t messages_max = 0;
 };
 
-Cost cost(const Agreed& a) {
+Cost cost(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     std::vector<std::int64_t> arrival(static_cast<std::size_t>(nodes.nodes()));
     Cost cost;
@@ -56,11 +56,11 @@ extern const Algorithm bcast_hierarchical = {
         "Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective "
         "Operation Performance, 2000, doi:10.1109/IPDPS.2000.846009",
     .follows_topology = true,
-    .rounds = [](const Agreed& a) { return cost(a).rounds; },
-    .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * cost(a).messages_max; },
+    .rounds = [](const GlobalArgs& a) { return cost(a).rounds; },
+    .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * cost(a).messages_max; },
     .bytes_between_nodes =
-        [](const Agreed& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
+        [](const GlobalArgs& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
     .build = build,
 };
 

@@ -53,15 +53,15 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // Blocks that are not empty.
-std::int64_t filled(const Agreed& a) {
+std::int64_t filled(const GlobalArgs& a) {
     return a.ranks == 1 ? 0 : std::min<std::int64_t>(a.bytes / a.element_bytes, a.ranks);
 }
 
-std::int64_t scatter_rounds(const Agreed& a) { return ceil_log2(static_cast<Rank>(filled(a))); }
+std::int64_t scatter_rounds(const GlobalArgs& a) { return ceil_log2(static_cast<Rank>(filled(a))); }
 
 // The root sends the most: all blocks but its own in the scatter, and all but the next rank's in
 // the ring.
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     if (filled(a) <= 1) return a.bytes * filled(a);
     const Region vector = {.bytes = a.bytes};
     return 2 * a.bytes - part_of_rank(a, vector, 0).bytes - part_of_rank(a, vector, 1).bytes;
@@ -75,9 +75,10 @@ extern const Algorithm bcast_scatter_allgather = {
         "Zhou, Marjanovic, Niethammer, Gracia: A Bandwidth-saving Optimization for MPI Broadcast "
         "Collective Operation, 2015, arXiv:1603.06809; after Barnett et al.: Interprocessor "
         "Collective Communication Library (InterCom), 1994",
-    .rounds = [](const Agreed& a) { return filled(a) == 0 ? 0 : scatter_rounds(a) + a.ranks - 1; },
+    .rounds =
+        [](const GlobalArgs& a) { return filled(a) == 0 ? 0 : scatter_rounds(a) + a.ranks - 1; },
     .sent_messages_max =
-        [](const Agreed& a) {
+        [](const GlobalArgs& a) {
             return filled(a) <= 1 ? filled(a) : scatter_rounds(a) + filled(a) - 1;
         },
     .sent_bytes_max = sent_bytes,

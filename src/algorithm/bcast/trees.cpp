@@ -23,9 +23,9 @@ extern const Algorithm bcast_binomial = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .tunes = Tunes::throttle,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = binomial,
 };
 
@@ -48,9 +48,9 @@ extern const Algorithm bcast_binomial_libnbc = {
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692, figure 1",
     .tunes = Tunes::throttle,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = binomial_libnbc,
 };
 
@@ -64,7 +64,7 @@ Status knomial(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // By the root.
-std::int64_t knomial_sent_messages(const Agreed& a) {
+std::int64_t knomial_sent_messages(const GlobalArgs& a) {
     return multiples_below(a.ranks, a.tuning.radix());
 }
 
@@ -79,9 +79,11 @@ extern const Algorithm bcast_knomial = {
         "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
         "doi:10.1109/CLUSTER52292.2023.00013",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
+        return ceil_log(a.tuning.radix(), a.ranks);
+    },
     .sent_messages_max = knomial_sent_messages,
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * knomial_sent_messages(a); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * knomial_sent_messages(a); },
     .build = knomial,
 };
 
@@ -106,9 +108,9 @@ extern const Algorithm bcast_bine = {
         "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
         "Locality, 2025, doi:10.1145/3712285.3759835, arXiv:2508.17311 (distance halving)",
     .tunes = Tunes::throttle,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return floor_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * floor_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * floor_log2(a.ranks); },
     .build = bine,
 };
 

@@ -28,9 +28,9 @@ extern const Algorithm gather_flat = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = flat,
 };
 
@@ -63,9 +63,9 @@ extern const Algorithm gather_sequential = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = sequential,
 };
 

@@ -61,7 +61,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // Follows the order in which messages can arrive at the root, one at a time.
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
     std::vector<std::int64_t> ready;
@@ -74,7 +74,7 @@ std::int64_t rounds(const Agreed& a) {
     return round;
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
     std::int64_t blocks = nodes.size(top) > 1 ? 1 : 0;
@@ -93,7 +93,7 @@ extern const Algorithm gather_hierarchical = {
         "page 80 (no DOI that could be checked)",
     .follows_topology = true,
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = sent_bytes,
     .bytes_between_nodes = bytes_beyond_the_root,
     .build = build,

@@ -24,14 +24,14 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     if (a.torus->gathers_along_path()) return ceil_log2(a.ranks);
     std::int64_t sum = 0;
     for (const Rank size : a.torus->sizes()) sum += ceil_log2(size);
     return sum;
 }
 
-std::int64_t sent_bytes(const Agreed& a) {
+std::int64_t sent_bytes(const GlobalArgs& a) {
     if (a.torus->gathers_along_path()) return a.bytes * knomial_subtree_max(a.ranks, 2);
     // In the first dimension with several places, each place stands for a whole plane or row.
     const auto is_several = [](Rank size) { return size > 1; };
@@ -48,7 +48,7 @@ extern const Algorithm gather_torus = {
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
     .needs = {.torus = true},
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = sent_bytes,
     .build = build,
 };

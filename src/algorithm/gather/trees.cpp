@@ -23,9 +23,9 @@ extern const Algorithm gather_binomial = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * knomial_subtree_max(a.ranks, 2); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * knomial_subtree_max(a.ranks, 2); },
     .build = binomial,
 };
 
@@ -55,9 +55,9 @@ extern const Algorithm gather_binary = {
     .source =
         "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
         "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
-    .rounds = [](const Agreed& a) { return binary_rounds(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks / 2); },
+    .rounds = [](const GlobalArgs& a) { return binary_rounds(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks / 2); },
     .build = binary,
 };
 
@@ -80,10 +80,14 @@ extern const Algorithm gather_knomial = {
         "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
         "doi:10.1109/CLUSTER52292.2023.00013",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
+        return ceil_log(a.tuning.radix(), a.ranks);
+    },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max =
-        [](const Agreed& a) { return a.bytes * knomial_subtree_max(a.ranks, a.tuning.radix()); },
+        [](const GlobalArgs& a) {
+            return a.bytes * knomial_subtree_max(a.ranks, a.tuning.radix());
+        },
     .build = knomial,
 };
 

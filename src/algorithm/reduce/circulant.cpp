@@ -174,7 +174,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t sent_messages(const Agreed& a) { return a.ranks == 1 ? 0 : segment_count(a); }
+std::int64_t sent_messages(const GlobalArgs& a) { return a.ranks == 1 ? 0 : segment_count(a); }
 
 }  // namespace
 
@@ -185,9 +185,9 @@ extern const Algorithm reduce_circulant = {
         "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
     .needs = {.commutative = true},
     .tunes = Tunes::segments,
-    .rounds = [](const Agreed& a) { return circulant_rounds(a, segment_count(a)); },
+    .rounds = [](const GlobalArgs& a) { return circulant_rounds(a, segment_count(a)); },
     .sent_messages_max = sent_messages,
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = build,
 };
 

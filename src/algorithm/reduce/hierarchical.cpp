@@ -62,7 +62,7 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     return ok;
 }
 
-std::int64_t rounds(const Agreed& a) {
+std::int64_t rounds(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
     return ready_rounds(nodes, top)[static_cast<std::size_t>(top)];
@@ -78,10 +78,10 @@ extern const Algorithm reduce_hierarchical = {
     .needs = {.commutative = true},
     .follows_topology = true,
     .rounds = rounds,
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .bytes_between_nodes =
-        [](const Agreed& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
+        [](const GlobalArgs& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
     .build = build,
 };
 

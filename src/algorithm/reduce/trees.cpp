@@ -25,11 +25,11 @@ extern const Algorithm reduce_binomial = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t {
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log2(a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
     },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = binomial,
 };
 
@@ -50,11 +50,11 @@ extern const Algorithm reduce_knomial = {
         "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
         "doi:10.1109/CLUSTER52292.2023.00013",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t {
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
     },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = knomial,
 };
 
@@ -78,9 +78,9 @@ extern const Algorithm reduce_bine = {
         "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
         "Locality, 2025, doi:10.1145/3712285.3759835, arXiv:2508.17311 (distance halving)",
     .needs = {.commutative = true},
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = bine,
 };
 
@@ -117,9 +117,11 @@ extern const Algorithm reduce_reduce_scatter_gather = {
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return 2 * (a.ranks - 1); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? a.ranks : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t {
+        return a.ranks > 1 ? a.ranks : 0;
+    },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = reduce_scatter_gather,
 };
 

@@ -167,9 +167,9 @@ Status scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
 extern const Algorithm scan_recursive_doubling = {
     .name = "recursive_doubling",
     .source = "Hillis, Steele: Data Parallel Algorithms, 1986, doi:10.1145/7902.7903",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = scan_by_doubling,
 };
 
@@ -188,7 +188,7 @@ Status exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // The second rank sends the most, of three and more.
-std::int64_t exscan_sent_messages(const Agreed& a) {
+std::int64_t exscan_sent_messages(const GlobalArgs& a) {
     return a.ranks < 3 ? a.ranks - 1 : 1 + ceil_log2(a.ranks - 1);
 }
 
@@ -201,7 +201,7 @@ extern const Algorithm exscan_recursive_doubling = {
     .source = "Hillis, Steele: Data Parallel Algorithms, 1986, doi:10.1145/7902.7903",
     .rounds = exscan_sent_messages,
     .sent_messages_max = exscan_sent_messages,
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * exscan_sent_messages(a); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * exscan_sent_messages(a); },
     .build = exscan_by_doubling,
 };
 
@@ -223,9 +223,9 @@ extern const Algorithm scan_hypercube = {
         "Sanders, Mehlhorn, Dietzfelbinger, Dementiev: Sequential and Parallel Algorithms and Data "
         "Structures, 2019, doi:10.1007/978-3-030-25209-0, chapter 13",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = scan_in_hypercube,
 };
 
@@ -246,9 +246,9 @@ extern const Algorithm exscan_hypercube = {
         "Sanders, Mehlhorn, Dietzfelbinger, Dementiev: Sequential and Parallel Algorithms and Data "
         "Structures, 2019, doi:10.1007/978-3-030-25209-0, chapter 13",
     .reproducible = Reproducible::always,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * ceil_log2(a.ranks); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
     .build = exscan_in_hypercube,
 };
 
@@ -275,9 +275,9 @@ extern const Algorithm scan_linear = {
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = scan_along_line,
 };
 
@@ -311,9 +311,9 @@ extern const Algorithm exscan_linear = {
     .source =
         "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
         "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
-    .sent_bytes_max = [](const Agreed& a) { return a.ranks > 1 ? a.bytes : 0; },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
     .build = exscan_along_line,
 };
 

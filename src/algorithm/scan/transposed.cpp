@@ -89,10 +89,10 @@ Status prefix_transposed(const Problem& in, bool is_included, ScheduleBuilder& s
     return ok;
 }
 
-std::int64_t transposed_messages(const Agreed& a) { return 2 * (a.ranks - 1); }
+std::int64_t transposed_messages(const GlobalArgs& a) { return 2 * (a.ranks - 1); }
 
 // The first rank's part is the largest, and it sends results of it to all others.
-std::int64_t transposed_bytes(const Agreed& a) {
+std::int64_t transposed_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     return a.bytes + (a.ranks - 2) * part_of_rank(a, {.bytes = a.bytes}, 0).bytes;
 }
@@ -125,7 +125,7 @@ extern const Algorithm scan_transposed = {
 namespace {
 
 // From four ranks on, one round more than scan's: the last rank sends no operand, and the first gets no result.
-std::int64_t exscan_rounds(const Agreed& a) {
+std::int64_t exscan_rounds(const GlobalArgs& a) {
     return transposed_messages(a) + (a.ranks > 3 ? 1 : 0);
 }
 

@@ -63,7 +63,7 @@ struct ScatterCost {
     std::int64_t messages_max = 0;
 };
 
-ScatterCost cost(const Agreed& a) {
+ScatterCost cost(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     const Rank top = nodes.node_of(a.root);
     ScatterCost cost;
@@ -84,9 +84,9 @@ extern const Algorithm scatter_hierarchical = {
         "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004, "
         "page 80 (no DOI that could be checked)",
     .follows_topology = true,
-    .rounds = [](const Agreed& a) { return cost(a).rounds; },
-    .sent_messages_max = [](const Agreed& a) { return cost(a).messages_max; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) { return cost(a).rounds; },
+    .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .bytes_between_nodes = bytes_beyond_the_root,
     .build = build,
 };

@@ -30,9 +30,9 @@ extern const Algorithm scatter_flat = {
     .source =
         "Chan, Heimlich, Purkayastha, van de Geijn: Collective communication: theory, practice, "
         "and experience, 2007, doi:10.1002/cpe.1206",
-    .rounds = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return a.ranks - 1; },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = flat,
 };
 
@@ -53,9 +53,9 @@ extern const Algorithm scatter_binomial = {
     .source =
         "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
         "MPICH, 2005, doi:10.1177/1094342005051521",
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_messages_max = [](const Agreed& a) -> std::int64_t { return ceil_log2(a.ranks); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = binomial,
 };
 
@@ -77,9 +77,12 @@ extern const Algorithm scatter_knomial = {
         "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
         "doi:10.1109/CLUSTER52292.2023.00013",
     .tunes = Tunes::ports,
-    .rounds = [](const Agreed& a) -> std::int64_t { return ceil_log(a.tuning.radix(), a.ranks); },
-    .sent_messages_max = [](const Agreed& a) { return multiples_below(a.ranks, a.tuning.radix()); },
-    .sent_bytes_max = [](const Agreed& a) { return a.bytes * (a.ranks - 1); },
+    .rounds = [](const GlobalArgs& a) -> std::int64_t {
+        return ceil_log(a.tuning.radix(), a.ranks);
+    },
+    .sent_messages_max =
+        [](const GlobalArgs& a) { return multiples_below(a.ranks, a.tuning.radix()); },
+    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
     .build = knomial,
 };
 

@@ -29,8 +29,8 @@ std::string op_in_words(std::uint8_t op) {
     return op_name(reinterpret_cast<weft_op>(std::uintptr_t{op}));
 }
 
-const algorithm::Family& family_of(const CallRecord& record) {
-    return algorithm::family_of(static_cast<Collective>(record.collective));
+const algorithm::CollectiveSpec& spec_of(const CallRecord& record) {
+    return algorithm::spec_of(static_cast<Collective>(record.collective));
 }
 
 std::int64_t bytes_of(const CallRecord& record) {
@@ -61,21 +61,21 @@ CallRecord record_of(const weft_call& call, const Signature& signature, bool is_
     record.collective = static_cast<std::uint8_t>(call.collective);
     record.of_library = signature.of_library;
     record.persistent = persistent;
-    const algorithm::Family& family = family_of(record);
-    const weft_side& own = UsedSides(family, is_root, signature.in_place).own(call);
+    const algorithm::CollectiveSpec& spec = spec_of(record);
+    const weft_side& own = UsedSides(spec, is_root, signature.in_place).own(call);
     record.type = static_cast<std::uint32_t>(own.type);
-    if (family.reduces) record.op = op_number(call.op, signature.commutative);
+    if (spec.reduces) record.op = op_number(call.op, signature.commutative);
     record.root = signature.root;
-    switch (family.sizes) {
-        case algorithm::Sizes::alike: record.count = static_cast<std::int64_t>(own.count); break;
-        case algorithm::Sizes::agreed:
+    switch (spec.sizes) {
+        case algorithm::Sizes::uniform: record.count = static_cast<std::int64_t>(own.count); break;
+        case algorithm::Sizes::known_to_all:
             // One of both lists is empty.
             for (const auto& counts : {signature.send.counts, signature.recv.counts})
                 record.count += std::reduce(counts.begin(), counts.end());
             record.blocks = fingerprint(signature);
             break;
-        case algorithm::Sizes::local:
-        case algorithm::Sizes::alike_on_rank: break;  // ranks need not agree
+        case algorithm::Sizes::rank_local:
+        case algorithm::Sizes::uniform_per_rank: break;  // ranks need not agree
     }
     return record;
 }
@@ -86,7 +86,7 @@ bool agree(const CallRecord& left, const CallRecord& right) {
         return false;
     }
     if (left.blocks != right.blocks) return false;
-    if (!family_of(left).reduces) return bytes_of(left) == bytes_of(right);
+    if (!spec_of(left).reduces) return bytes_of(left) == bytes_of(right);
     return left.count == right.count && left.type == right.type && left.op == right.op;
 }
 
@@ -96,22 +96,22 @@ std::string in_words(const CallRecord& record) {
         return "comm_dup, another constructor or schedule_check, which exchange " +
                std::to_string(bytes_of(record)) + " bytes";
     }
-    const algorithm::Family& family = family_of(record);
+    const algorithm::CollectiveSpec& spec = spec_of(record);
     std::string words = record.persistent ? "persistent " : "";
-    words += family.name;
+    words += spec.name;
     if (static_cast<Collective>(record.collective) == Collective::barrier) return words;
-    if (family.agrees_on_sizes()) {
+    if (spec.agrees_on_sizes()) {
         words += " of " + std::to_string(record.count) + " x ";
         words += type_name(static_cast<weft_type>(record.type));
     }
-    if (family.sizes == algorithm::Sizes::agreed) {
+    if (spec.sizes == algorithm::Sizes::known_to_all) {
         char text[40];
         std::snprintf(text, sizeof text, " in blocks whose sizes hash to %08x", record.blocks);
         words += text;
     }
-    if (family.reduces) words += " with " + op_in_words(record.op);
-    if (family.has_root)
-        words += (family.reduces ? " and root " : " with root ") + std::to_string(record.root);
+    if (spec.reduces) words += " with " + op_in_words(record.op);
+    if (spec.has_root)
+        words += (spec.reduces ? " and root " : " with root ") + std::to_string(record.root);
     return words;
 }
 

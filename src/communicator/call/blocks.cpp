@@ -13,12 +13,12 @@ namespace weft {
 namespace {
 
 using algorithm::Blocks;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 using algorithm::Sizes;
 
 // Whether a call lists the blocks of both buffers.
-bool lists_both(const Family& family, bool is_root) {
-    return are_for_each(family.send_blocks(is_root)) && are_for_each(family.recv_blocks(is_root));
+bool lists_both(const CollectiveSpec& spec, bool is_root) {
+    return are_for_each(spec.send_blocks(is_root)) && are_for_each(spec.recv_blocks(is_root));
 }
 
 // The nonempty blocks, in the order in which they lie in the buffer.
@@ -113,18 +113,18 @@ Result<BlockSpans> check_list(const Listed& listed, weft_type type) {
 }
 
 // A rank's send to itself and the matching receive must have the same size.
-Status check_own_block(const Family& family, const weft_call& call, const CallContext& place,
+Status check_own_block(const CollectiveSpec& spec, const weft_call& call, const CallContext& place,
                        const Signature& signature) {
     const bool is_root = place.rank == call.root;
     const bool sends_list = !signature.send.counts.empty();
-    const bool counts_own_send = family.send_blocks(is_root) == Blocks::one;
-    if (family.sizes == Sizes::agreed && !counts_own_send) return ok;  // reduce_scatter
+    const bool counts_own_send = spec.send_blocks(is_root) == Blocks::one;
+    if (spec.sizes == Sizes::known_to_all && !counts_own_send) return ok;  // reduce_scatter
     const std::size_t own = static_cast<std::size_t>(place.rank);
     if (sends_list && !signature.recv.counts.empty()) {
         const std::int64_t sent = signature.send.counts[own];
         const std::int64_t received = signature.recv.counts[own];
         if (sent == received) return ok;
-        const char* unit = family.has_types ? " bytes" : "";
+        const char* unit = spec.has_types ? " bytes" : "";
         return failure(WEFT_REFUSED_ARGUMENT,
                        "send_counts[%d] = %lld%s; expected recv_counts[%d] = %lld%s", place.rank,
                        static_cast<long long>(sent), unit, place.rank,
@@ -173,25 +173,25 @@ enum class BufferSide : std::uint8_t { send, recv };
 // Checks the arrays of a buffer with a block for each rank or neighbor.
 Result<BlockSpans> check_side(BufferSide side, const weft_call& call, const CallContext& place,
                               weft_type type, ByteCounts& room) {
-    const Family& family = algorithm::family_of(collective_of(call));
+    const CollectiveSpec& spec = algorithm::spec_of(collective_of(call));
     const bool is_root = place.rank == call.root;
     const bool sends = side == BufferSide::send;
-    const bool has_both = lists_both(family, is_root);
+    const bool has_both = lists_both(spec, is_root);
     // In MPI's reduce_scatter the counts are named after the receive side.
-    const bool is_named_send = sends && family.sizes != Sizes::agreed;
+    const bool is_named_send = sends && spec.sizes != Sizes::known_to_all;
     const ListNames names = {is_named_send ? "send_counts" : "recv_counts",
                              !has_both       ? "displs"
                              : is_named_send ? "send_displs"
                                              : "recv_displs",
-                             !family.has_types ? nullptr
-                             : is_named_send   ? "send_types"
-                                               : "recv_types"};
+                             !spec.has_types ? nullptr
+                             : is_named_send ? "send_types"
+                                             : "recv_types"};
     std::span<const Rank> neighbors;
-    if (family.is_among_neighbors())
+    if (spec.is_among_neighbors())
         neighbors = sends ? place.neighbors->destinations : place.neighbors->sources;
-    const Blocks blocks = sends ? family.send_blocks(is_root) : family.recv_blocks(is_root);
+    const Blocks blocks = sends ? spec.send_blocks(is_root) : spec.recv_blocks(is_root);
     // A rank that combines may keep a block of every other rank, each as large as its own.
-    const std::int64_t most = family.reduces ? call_bytes_max / place.ranks : call_bytes_max;
+    const std::int64_t most = spec.reduces ? call_bytes_max / place.ranks : call_bytes_max;
     return check_list(
         {sends ? call.send : call.recv, names,
          static_cast<std::size_t>(algorithm::number_of(blocks, place.ranks, neighbors)), neighbors,
@@ -203,11 +203,11 @@ Result<BlockSpans> check_side(BufferSide side, const weft_call& call, const Call
 
 Status check_blocks(const weft_call& call, const CallContext& place, weft_type type,
                     ByteCounts& room, Signature& signature) {
-    const Family& family = algorithm::family_of(collective_of(call));
-    signature.unit_bytes = family.has_types ? 1 : static_cast<std::int64_t>(type_bytes(type));
+    const CollectiveSpec& spec = algorithm::spec_of(collective_of(call));
+    signature.unit_bytes = spec.has_types ? 1 : static_cast<std::int64_t>(type_bytes(type));
     const bool is_root = place.rank == call.root;
-    const bool sends_list = are_for_each(family.send_blocks(is_root));
-    const bool recvs_list = are_for_each(family.recv_blocks(is_root));
+    const bool sends_list = are_for_each(spec.send_blocks(is_root));
+    const bool recvs_list = are_for_each(spec.recv_blocks(is_root));
     if (sends_list && !(recvs_list && signature.in_place)) {
         Result<BlockSpans> list = check_side(BufferSide::send, call, place, type, room);
         if (!list.is_ok()) return list.status();
@@ -218,10 +218,10 @@ Status check_blocks(const weft_call& call, const CallContext& place, weft_type t
         if (!list.is_ok()) return list.status();
         signature.recv = *list;
     }
-    if (family.sizes == Sizes::agreed) signature.bytes = signature.total_bytes() / place.ranks;
+    if (spec.sizes == Sizes::known_to_all) signature.bytes = signature.total_bytes() / place.ranks;
     if (signature.in_place || !(sends_list || recvs_list)) return ok;
-    if (family.is_among_neighbors()) return check_own_edges(call, place, signature);
-    return check_own_block(family, call, place, signature);
+    if (spec.is_among_neighbors()) return check_own_edges(call, place, signature);
+    return check_own_block(spec, call, place, signature);
 }
 
 // The smallest displacement of a nonempty block.
@@ -250,7 +250,7 @@ NormalizedBlocks::NormalizedBlocks(const BlockSpans& blocks, std::int64_t unit_b
 Status check_apart(const NormalizedBlocks& list, const Signature& signature) {
     const BlockSpans& blocks = signature.recv;
     if (blocks.displacements.empty()) return ok;
-    const Family& family = algorithm::family_of(signature.collective);
+    const CollectiveSpec& spec = algorithm::spec_of(signature.collective);
     const std::vector<std::size_t> order = in_order(list);
     for (std::size_t k = 1; k < order.size(); ++k) {
         const std::size_t before = order[k - 1];
@@ -258,7 +258,7 @@ Status check_apart(const NormalizedBlocks& list, const Signature& signature) {
         if (list.offsets[before] + list.sizes[before] <= list.offsets[behind]) continue;
         return failure(WEFT_REFUSED_ARGUMENT,
                        "%s[%zu] = %lld lies within block %zu; expected blocks that do not overlap",
-                       lists_both(family, false) ? "recv_displs" : "displs", behind,
+                       lists_both(spec, false) ? "recv_displs" : "displs", behind,
                        static_cast<long long>(blocks.displacements[behind]), before);
     }
     return ok;

@@ -1,7 +1,7 @@
 // Where a call is made, and which part of it counts on this rank. The call itself is a weft_call (weft/call.h).
 #pragma once
 
-#include "algorithm/family.h"
+#include "algorithm/collective_spec.h"
 #include "shape/neighborhood.h"
 #include "shape/topology.h"
 #include "weft/call.h"
@@ -35,13 +35,13 @@ struct UsedSides {
     bool send;
     bool recv;
 
-    UsedSides(const algorithm::Family& family, bool is_root, bool is_in_place) {
+    UsedSides(const algorithm::CollectiveSpec& spec, bool is_root, bool is_in_place) {
         using algorithm::Blocks;
         using algorithm::InPlace;
-        const bool spares_recv = family.in_place == InPlace::recv_at_root;
-        send = family.send_blocks(is_root) != Blocks::none &&
-               family.in_place != InPlace::root_has_one_buffer && !(is_in_place && !spares_recv);
-        recv = family.recv_blocks(is_root) != Blocks::none && !(is_in_place && spares_recv);
+        const bool spares_recv = spec.in_place == InPlace::recv_at_root;
+        send = spec.send_blocks(is_root) != Blocks::none &&
+               spec.in_place != InPlace::root_has_one_buffer && !(is_in_place && !spares_recv);
+        recv = spec.recv_blocks(is_root) != Blocks::none && !(is_in_place && spares_recv);
     }
     // The buffer that tells the count and type of this rank's blocks.
     const weft_side& own(const weft_call& call) const { return send ? call.send : call.recv; }

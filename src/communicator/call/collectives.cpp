@@ -11,7 +11,7 @@ namespace weft {
 namespace {
 
 using algorithm::Blocks;
-using algorithm::Family;
+using algorithm::CollectiveSpec;
 using algorithm::InPlace;
 using algorithm::Problem;
 using algorithm::Sizes;
@@ -37,10 +37,10 @@ Status check_memory_of(const char* name, const void* buffer, const BufferUse& us
 }
 
 // How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this rank's buffers.
-std::size_t blocks_max(const Family& family, const CallContext& place) {
-    if (family.sizes == Sizes::alike && family.has_block_of_every_rank())
+std::size_t blocks_max(const CollectiveSpec& spec, const CallContext& place) {
+    if (spec.sizes == Sizes::uniform && spec.has_block_of_every_rank())
         return static_cast<std::size_t>(place.ranks);
-    if (family.sizes != Sizes::alike_on_rank) return 1;
+    if (spec.sizes != Sizes::uniform_per_rank) return 1;
     return std::max(
         {std::size_t{1}, place.neighbors->sources.size(), place.neighbors->destinations.size()});
 }
@@ -61,21 +61,21 @@ Result<std::int64_t> block_bytes(std::size_t count, weft_type type, std::size_t 
     return static_cast<std::int64_t>(bytes);
 }
 
-const char* name_of_count(const Family& family, bool is_root) {
-    if (!family.lists_blocks()) return "count";
-    return family.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
+const char* name_of_count(const CollectiveSpec& spec, bool is_root) {
+    if (!spec.lists_blocks()) return "count";
+    return spec.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
 }
 
-bool is_in_place(const Family& family, const weft_call& call, const CallContext& place) {
-    const weft_side& side = family.in_place == InPlace::recv_at_root ? call.recv : call.send;
-    return side.data == WEFT_IN_PLACE && family.is_in_place_on(place.rank == call.root);
+bool is_in_place(const CollectiveSpec& spec, const weft_call& call, const CallContext& place) {
+    const weft_side& side = spec.in_place == InPlace::recv_at_root ? call.recv : call.send;
+    return side.data == WEFT_IN_PLACE && spec.is_in_place_on(place.rank == call.root);
 }
 
 // Otherwise the arrays say how large blocks are.
-bool looks_at_count(const Family& family, bool is_root, bool is_in_place) {
-    if (family.sizes != Sizes::local) return !family.lists_blocks();
+bool looks_at_count(const CollectiveSpec& spec, bool is_root, bool is_in_place) {
+    if (spec.sizes != Sizes::rank_local) return !spec.lists_blocks();
     const bool has_one =
-        family.send_blocks(is_root) == Blocks::one || family.recv_blocks(is_root) == Blocks::one;
+        spec.send_blocks(is_root) == Blocks::one || spec.recv_blocks(is_root) == Blocks::one;
     return has_one && !is_in_place;
 }
 
@@ -92,25 +92,26 @@ struct BoundProblem {
 
 BoundProblem::BoundProblem(const Signature& s, const CallContext& place)
     : send(s.send, s.unit_bytes), recv(s.recv, s.unit_bytes) {
-    const Family& family = algorithm::family_of(s.collective);
-    algorithm::Agreed agreed = {.collective = s.collective,
-                                .ranks = place.ranks,
-                                .root = s.root,
-                                .bytes = family.agrees_on_sizes() ? s.bytes : -1,
-                                .element_bytes = s.element_bytes,
-                                .commutative = s.commutative && !s.reproducible,
-                                .reproducible = s.reproducible,
-                                .combines = s.combines,
-                                .topology = place.topology,
-                                .torus = place.torus};
-    if (family.sizes == Sizes::agreed) agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;
-    problem = family.problem(agreed, place.rank, s.in_place,
-                             {send.list(), recv.list(), s.bytes, place.neighbors});
+    const CollectiveSpec& spec = algorithm::spec_of(s.collective);
+    algorithm::GlobalArgs agreed = {.collective = s.collective,
+                                    .ranks = place.ranks,
+                                    .root = s.root,
+                                    .bytes = spec.agrees_on_sizes() ? s.bytes : -1,
+                                    .element_bytes = s.element_bytes,
+                                    .commutative = s.commutative && !s.reproducible,
+                                    .reproducible = s.reproducible,
+                                    .combines = s.combines,
+                                    .topology = place.topology,
+                                    .torus = place.torus};
+    if (spec.sizes == Sizes::known_to_all)
+        agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;
+    problem = spec.problem(agreed, place.rank, s.in_place,
+                           {send.list(), recv.list(), s.bytes, place.neighbors});
 }
 
 }  // namespace
 
-const char* collective_name(Collective collective) { return algorithm::family_of(collective).name; }
+const char* collective_name(Collective collective) { return algorithm::spec_of(collective).name; }
 
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name) {
@@ -131,53 +132,53 @@ Status check_memory(const void* send_buf, const BufferUse& send, const void* rec
 }
 
 // What a rank sends and what it receives are the same blocks, or, if sizes differ, have the same type.
-Status check_both_sides(const Family& family, const weft_call& call) {
+Status check_both_sides(const CollectiveSpec& spec, const weft_call& call) {
     const std::size_t sent = type_bytes(call.send.type);
     const std::size_t received = type_bytes(call.recv.type);
-    if (family.reduces ? call.send.type != call.recv.type : sent != received) {
+    if (spec.reduces ? call.send.type != call.recv.type : sent != received) {
         return failure(WEFT_REFUSED_ARGUMENT, "send.type = %s; expected recv.type = %s",
                        type_name(call.send.type).c_str(), type_name(call.recv.type).c_str());
     }
-    if (family.lists_blocks() || call.send.count == call.recv.count) return ok;
+    if (spec.lists_blocks() || call.send.count == call.recv.count) return ok;
     return failure(WEFT_REFUSED_ARGUMENT, "send.count = %zu; expected recv.count = %zu",
                    call.send.count, call.recv.count);
 }
 
 Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_counts,
              Signature& signature, Binding& binding) {
-    const Family& family = algorithm::family_of(collective_of(call));
-    if (family.has_root && (call.root < 0 || call.root >= place.ranks)) {
+    const CollectiveSpec& spec = algorithm::spec_of(collective_of(call));
+    if (spec.has_root && (call.root < 0 || call.root >= place.ranks)) {
         return failure(WEFT_REFUSED_ARGUMENT, "root = %d; expected 0..%d", call.root,
                        place.ranks - 1);
     }
-    if (family.is_among_neighbors() && !place.neighbors) {
+    if (spec.is_among_neighbors() && !place.neighbors) {
         return failure(WEFT_REFUSED_ARGUMENT,
                        "comm has no topology; expected one made by weft_comm_cart or "
                        "weft_comm_graph, or a duplicate of it");
     }
     const bool is_root = place.rank == call.root;
-    signature.collective = family.collective;
-    signature.root = family.has_root ? call.root : 0;
-    signature.in_place = is_in_place(family, call, place);
-    const UsedSides used(family, is_root, signature.in_place);
-    const weft_type type = family.has_types ? WEFT_BYTE : used.own(call).type;
+    signature.collective = spec.collective;
+    signature.root = spec.has_root ? call.root : 0;
+    signature.in_place = is_in_place(spec, call, place);
+    const UsedSides used(spec, is_root, signature.in_place);
+    const weft_type type = spec.has_types ? WEFT_BYTE : used.own(call).type;
     if (type_bytes(type) == 0) {
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
                        static_cast<int>(type));
     }
-    if (used.send && used.recv && !family.has_types)
-        WEFT_RETURN_IF_NOT_OK(check_both_sides(family, call));
-    if (looks_at_count(family, is_root, signature.in_place)) {
-        const bool sends_one = family.send_blocks(is_root) == Blocks::one;
-        const weft_side& one = !family.lists_blocks() ? used.own(call)
-                               : sends_one            ? call.send
-                                                      : call.recv;
+    if (used.send && used.recv && !spec.has_types)
+        WEFT_RETURN_IF_NOT_OK(check_both_sides(spec, call));
+    if (looks_at_count(spec, is_root, signature.in_place)) {
+        const bool sends_one = spec.send_blocks(is_root) == Blocks::one;
+        const weft_side& one = !spec.lists_blocks() ? used.own(call)
+                               : sends_one          ? call.send
+                                                    : call.recv;
         Result<std::int64_t> bytes =
-            block_bytes(one.count, type, blocks_max(family, place), name_of_count(family, is_root));
+            block_bytes(one.count, type, blocks_max(spec, place), name_of_count(spec, is_root));
         if (!bytes.is_ok()) return bytes.status();
         signature.bytes = *bytes;
     }
-    if (family.reduces) {
+    if (spec.reduces) {
         Result<Reduction> reduction = bind_reduction(call.op, type);
         if (!reduction.is_ok()) return reduction.status();
         binding.reduction = *reduction;
@@ -190,7 +191,7 @@ Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_c
 
     binding.send = static_cast<const std::byte*>(call.send.data);
     binding.recv = static_cast<std::byte*>(call.recv.data);
-    if (!family.lists_blocks()) return ok;
+    if (!spec.lists_blocks()) return ok;
     WEFT_RETURN_IF_NOT_OK(check_blocks(call, place, type, byte_counts, signature));
     if (call.send.data && call.send.data != WEFT_IN_PLACE)
         binding.send += least_displacement(signature.send) * signature.unit_bytes;
@@ -203,7 +204,7 @@ Result<BufferUses> uses_of_buffers(const Signature& signature, const CallContext
     const BoundProblem bound(signature, place);
     WEFT_RETURN_IF_NOT_OK(check_apart(bound.recv, signature));
     const bool one_buffer =
-        algorithm::family_of(signature.collective).in_place == InPlace::root_has_one_buffer;
+        algorithm::spec_of(signature.collective).in_place == InPlace::root_has_one_buffer;
     return BufferUses{{bound.problem.send_bytes(), used_ranges(bound.send)},
                       {bound.problem.recv_bytes(), used_ranges(bound.recv)},
                       one_buffer ? "buf" : "recv_buf"};

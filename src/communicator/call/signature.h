@@ -24,10 +24,10 @@ struct Signature {
     bool in_place = false;      // on this rank
     bool commutative = true;    // the operation
     bool of_library = false;    // the library's own call: forced algorithms do not apply
-    bool combines = false;      // see algorithm::Agreed
+    bool combines = false;      // see algorithm::GlobalArgs
     bool reproducible = false;  // the same
     std::int32_t root = 0;
-    // See algorithm::Agreed; if each rank knows only its own blocks, see algorithm::OwnBlocks.
+    // See algorithm::GlobalArgs; if each rank knows only its own blocks, see algorithm::LocalBlocks.
     std::int64_t bytes = 0;
     std::int64_t element_bytes = 1;
     std::int64_t unit_bytes = 1;  // bytes of an element in the arrays; types that differ: 1

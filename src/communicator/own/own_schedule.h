@@ -61,7 +61,7 @@ class OwnSchedule {
     std::int64_t scratch_bytes_ = 0;
     OpId ops_ = 0;
     std::vector<UserCall> calls_;
-    Prepared* prepared_ = nullptr;  // once sealed
+    CachedSchedule* prepared_ = nullptr;  // once sealed
     std::uint32_t place_in_table_ = 0;
 };
 

@@ -535,14 +535,14 @@ void TaskRing::call_off(Wanted wanted) {
                      static_cast<double>(patience_ns_) * 1e-9);
 }
 
-void TaskRing::abandon(std::uint64_t context) {
+void TaskRing::cancel_context(std::uint64_t context) {
     call_off([&](const List& list) { return list.home.stream.context() == context; });
     finished_.remove_if([&](const Finished& one) { return one.run->stream.context() == context; });
-    retire(context);
+    close_context(context);
 }
 
 // The group is gone or broken: its directions are not used again.
-void TaskRing::retire(std::uint64_t context) {
+void TaskRing::close_context(std::uint64_t context) {
     for (List* list : lists_) {
         if (list != nullptr && list->state != List::State::given_up &&
             list->home.stream.context() == context)

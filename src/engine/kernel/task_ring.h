@@ -36,8 +36,8 @@ class TaskRing final : public Offload {
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
     bool has_work() const override { return !finished_.empty() || ring_.has_left() || has_doubts_; }
-    void abandon(std::uint64_t context) override;
-    void retire(std::uint64_t context) override;
+    void cancel_context(std::uint64_t context) override;
+    void close_context(std::uint64_t context) override;
 
     Result<std::unique_ptr<Lists>> make(const Tasks& tasks) override;
     bool carries(const Tasks& tasks, const Stream& stream) const override;

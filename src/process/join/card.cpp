@@ -18,8 +18,8 @@ std::vector<std::string> agreed_settings() {
     std::vector<std::string> names = {"WEFT_TRANSPORT",    "WEFT_RENDEZVOUS", "WEFT_CONNECTIONS",
                                       "WEFT_CHECK",        "WEFT_CONNECT",    "WEFT_ON_DEMAND",
                                       "WEFT_REPRODUCIBLE", "WEFT_TOPOLOGY",   "WEFT_SELECT"};
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        names.push_back(setting_of(family));
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        names.push_back(setting_of(spec));
     }
     return names;
 }

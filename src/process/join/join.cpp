@@ -44,9 +44,9 @@ EngineKind usable(EngineKind wanted) {
 }
 
 // The ranks on a machine and its cores. Emulated nodes share the cores of one machine.
-struct Crowd {
-    Crowd(const std::vector<RankCard>& cards, Rank own,
-          const std::vector<ProgressPlace>& progress_places) {
+struct CoreOccupancy {
+    CoreOccupancy(const std::vector<RankCard>& cards, Rank own,
+                  const std::vector<ProgressPlace>& progress_places) {
         const std::string& machine = cards[static_cast<std::size_t>(own)].machine;
         for (std::size_t r = 0; r < cards.size(); ++r) {
             const RankCard& card = cards[r];
@@ -92,8 +92,8 @@ Result<std::string> new_job() {
 // A misspelt setting would otherwise be ignored silently.
 void warn_of_unknown_settings() {
     std::vector<std::string> algorithms;
-    for (const algorithm::Family& family : algorithm::catalogue()) {
-        algorithms.push_back(setting_of(family));
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
+        algorithms.push_back(setting_of(spec));
     }
     std::vector<const char*> environment;
     for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
@@ -126,7 +126,7 @@ Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
 }
 
 // What else the environment says about joining.
-struct Wishes {
+struct JoinOptions {
     unsigned queue_depth = 0;
     bool on_demand = true;
     ProgressCores progress;
@@ -143,7 +143,7 @@ Status check_further_settings() {
         .status();
 }
 
-Status read_settings(Process::Parts& parts, Wishes& wishes) {
+Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     WEFT_RETURN_IF_NOT_OK(check_further_settings());
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
@@ -194,7 +194,7 @@ using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
 Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob,
                                       const Status& good) {
     Process::Parts parts;
-    Wishes wishes;
+    JoinOptions wishes;
     RankCard mine = RankCard::mine();
     put_refusal(mine, good);
     put_refusal(mine, read_settings(parts, wishes));
@@ -235,7 +235,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
     const std::vector<ProgressPlace> places = progress_places(cards, parts.rank);
-    const Crowd crowd(cards, parts.rank, places);
+    const CoreOccupancy crowd(cards, parts.rank, places);
     parts.engine.may_spin = crowd.has_core_for_each_rank();
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);

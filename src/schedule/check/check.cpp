@@ -52,7 +52,7 @@ bool is_inside(const Op& op, Region region, const Repeat* repeat, std::int64_t b
     return fits(region.offset + slot * repeat->scratch_stride, region.bytes);
 }
 
-void check_regions(const Schedule& schedule, const Promise& promise, Findings& findings) {
+void check_regions(const Schedule& schedule, const Postcondition& promise, Findings& findings) {
     const auto rank = static_cast<std::size_t>(schedule.rank());
     auto check_one = [&](OpId id, Region region, bool written) {
         const char* buffer = region.buffer == Buffer::send   ? "send buffer"
@@ -78,7 +78,7 @@ void check_regions(const Schedule& schedule, const Promise& promise, Findings& f
 
 }  // namespace
 
-void check_structure(std::span<const Schedule> schedules, const Promise& promise,
+void check_structure(std::span<const Schedule> schedules, const Postcondition& promise,
                      Findings& findings) {
     const auto ranks = static_cast<Rank>(schedules.size());
     if (promise.send_bytes.size() != schedules.size()) {
@@ -117,7 +117,7 @@ const char* flaw_name(Flaw flaw) {
     return "?";
 }
 
-Verdict check(std::span<const Schedule> schedules, const Promise& promise) {
+Verdict check(std::span<const Schedule> schedules, const Postcondition& promise) {
     checking::Findings findings;
     Verdict verdict;
     auto finish = [&] {
@@ -146,7 +146,7 @@ Verdict check(std::span<const Schedule> schedules, const Promise& promise) {
 }
 
 Verdict check(std::span<const Schedule> schedules) {
-    Promise promise;
+    Postcondition promise;
     promise.follows_data = false;
     for (const Schedule& schedule : schedules) {
         promise.send_bytes.push_back(schedule.reach(Buffer::send));

@@ -17,13 +17,13 @@
 #include <span>
 
 #include "schedule/check/verdict.h"
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 #include "schedule/schedule.h"
 
 namespace weft {
 
 // `schedules[r]` is rank r's.
-Verdict check(std::span<const Schedule> schedules, const Promise& promise);
+Verdict check(std::span<const Schedule> schedules, const Postcondition& promise);
 
 // Without a promised result: matching, deadlock and hazards. The callers' buffers are taken to be
 // as large as the operations need.

@@ -8,7 +8,7 @@
 
 #include "schedule/check/values.h"
 #include "schedule/check/verdict.h"
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 #include "schedule/schedule.h"
 
 namespace weft::checking {
@@ -37,7 +37,7 @@ inline bool writes(const Op& op) { return op.writes(); }
 inline bool spoils(const Op& op) { return op.kind == OpKind::reduce_right; }
 
 // The schedules belong together, no edge enters or leaves a repeat, regions lie in their buffers.
-void check_structure(std::span<const Schedule> schedules, const Promise& promise,
+void check_structure(std::span<const Schedule> schedules, const Postcondition& promise,
                      Findings& findings);
 
 // Sends and receives meet in pairs of equal size.
@@ -59,10 +59,10 @@ struct Buffers {
 
 // Runs all ranks to their end or to a deadlock; `buffers` then hold the result. Returns the number
 // of operations executed.
-std::int64_t play(std::span<const Schedule> schedules, const Promise& promise,
+std::int64_t play(std::span<const Schedule> schedules, const Postcondition& promise,
                   std::vector<Buffers>& buffers, Terms& terms, Findings& findings);
 
-void check_result(const Promise& promise, std::vector<Buffers>& buffers, Terms& terms,
+void check_result(const Postcondition& promise, std::vector<Buffers>& buffers, Terms& terms,
                   Findings& findings);
 
 }  // namespace weft::checking

@@ -29,8 +29,8 @@ struct Waiting {
 
 class Play {
   public:
-    Play(std::span<const Schedule> schedules, const Promise& promise, std::vector<Buffers>& buffers,
-         Terms& terms, Findings& findings)
+    Play(std::span<const Schedule> schedules, const Postcondition& promise,
+         std::vector<Buffers>& buffers, Terms& terms, Findings& findings)
         : promise_(promise), buffers_(buffers), terms_(terms), findings_(findings) {
         buffers_.clear();
         for (const Schedule& schedule : schedules) {
@@ -213,7 +213,7 @@ class Play {
         }
     }
 
-    const Promise& promise_;
+    const Postcondition& promise_;
     std::vector<Buffers>& buffers_;
     Terms& terms_;
     Findings& findings_;
@@ -228,7 +228,7 @@ class Play {
 
 }  // namespace
 
-std::int64_t play(std::span<const Schedule> schedules, const Promise& promise,
+std::int64_t play(std::span<const Schedule> schedules, const Postcondition& promise,
                   std::vector<Buffers>& buffers, Terms& terms, Findings& findings) {
     return Play(schedules, promise, buffers, terms, findings).run();
 }

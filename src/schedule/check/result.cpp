@@ -14,7 +14,7 @@ std::string bytes_text(std::int64_t begin, std::int64_t bytes) {
 
 class Result {
   public:
-    Result(const Promise& promise, Terms& terms, Findings& findings)
+    Result(const Postcondition& promise, Terms& terms, Findings& findings)
         : promise_(promise), terms_(terms), findings_(findings) {
         std::map<Sources, std::int64_t> bytes;
         for (const Holding& held : promise.after) {
@@ -107,7 +107,7 @@ class Result {
         }
     }
 
-    const Promise& promise_;
+    const Postcondition& promise_;
     Terms& terms_;
     Findings& findings_;
     std::map<Sources, Term> expressions_;  // if they are promised
@@ -119,7 +119,7 @@ class Result {
 
 }  // namespace
 
-void check_result(const Promise& promise, std::vector<Buffers>& buffers, Terms& terms,
+void check_result(const Postcondition& promise, std::vector<Buffers>& buffers, Terms& terms,
                   Findings& findings) {
     Result result(promise, terms, findings);
     for (const Holding& held : promise.after) {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 
 namespace weft::checking {
 
@@ -28,7 +28,7 @@ class Terms {
     // Whether `term` has each of these ranks once, in rank order unless the operation commutes.
     bool is_combination(Term term, Sources sources);
 
-    // The combination of these ranks by the association of reproducible reductions (Promise).
+    // The combination of these ranks by the association of reproducible reductions (Postcondition).
     Term reproducible(Sources sources);
 
     // "rank 2's", "the combination of ranks 0, 1, 1 (in this order)".

@@ -6,7 +6,7 @@
 // of a communicator that was freed or broke, and its messages are dropped. So nothing grows with
 // the number of communicators that ever were.
 //
-// Only admit() and keep_early(true) may throw.
+// Only open_context() and buffer_unknown(true) may throw.
 //
 // Thread safety: none.
 #pragma once
@@ -34,7 +34,7 @@ class Contexts {
     }
 
     // False: it has lost a message already, and is not wanted.
-    [[nodiscard]] bool admit(std::uint64_t context) {
+    [[nodiscard]] bool open_context(std::uint64_t context) {
         if (all_early_lost_ || holds(lost_early_, context)) return false;
         living_.reserve(living_.size() + 1);
         reserve();
@@ -44,7 +44,7 @@ class Contexts {
     }
 
     // A message of the context could not be kept: no other is wanted. False: that was known, or
-    // admit() will say it.
+    // open_context() will say it.
     bool lose(std::uint64_t context) {
         const bool is_living = holds(living_, context);
         if (!is_living && early_ && !holds(gone_, context)) {
@@ -66,7 +66,7 @@ class Contexts {
             all_early_lost_ = true;
     }
 
-    void keep_early(bool keep) {
+    void buffer_unknown(bool keep) {
         if (keep) reserve();
         early_ = keep;
         if (keep) return;

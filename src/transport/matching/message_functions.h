@@ -82,7 +82,7 @@ void MessageTransport<Self, Peer>::forget_posts(Peer& peer, LaneQueue& lane) {
 }
 
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::abandon(std::uint64_t context) {
+void MessageTransport<Self, Peer>::cancel_context(std::uint64_t context) {
     contexts_.remove(context);
     reports_.forget(context);
     const auto is_of_context = [&](const Post* post) {
@@ -108,14 +108,14 @@ void MessageTransport<Self, Peer>::abandon(std::uint64_t context) {
 }
 
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::retire(std::uint64_t context) {
+void MessageTransport<Self, Peer>::close_context(std::uint64_t context) {
     contexts_.remove(context);
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::keep_early(bool keep) {
-    contexts_.keep_early(keep);
+void MessageTransport<Self, Peer>::buffer_unknown(bool keep) {
+    contexts_.buffer_unknown(keep);
     if (keep) return;
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }

@@ -37,10 +37,10 @@ class MessageTransport : public Transport {
     Posted post_recv(const Lane& from, MutBytes data, Token token) override;
     std::uint64_t pieces_moved() const override { return pieces_moved_; }
     bool has_work() const override { return owing_ > 0 || in_flight_ > 0 || reports_.has_kept(); }
-    void abandon(std::uint64_t context) override;
-    void admit(std::uint64_t context) override { posts_.admit(context); }
-    void retire(std::uint64_t context) override;
-    void keep_early(bool keep) override;
+    void cancel_context(std::uint64_t context) override;
+    void open_context(std::uint64_t context) override { posts_.open_context(context); }
+    void close_context(std::uint64_t context) override;
+    void buffer_unknown(bool keep) override;
 
   protected:
     using Post = typename Peer::PostType;

@@ -47,11 +47,11 @@ class PostStore {
         reserve_reports(0);
     }
 
-    // As Transport::admit().
-    void admit(std::uint64_t context) {
+    // As Transport::open_context().
+    void open_context(std::uint64_t context) {
         fill_spares();
         reserve_reports(1);
-        if (!contexts_.admit(context)) reports_.lose_context(context, -1);
+        if (!contexts_.open_context(context)) reports_.lose_context(context, -1);
     }
     // After posts have been given back.
     void refill() {

@@ -369,7 +369,7 @@ Posted ShmTransport::refuse(Peer& peer, Lane lane, Token token) {
     return Posted::pending;
 }
 
-void ShmTransport::abandon(std::uint64_t context) {
+void ShmTransport::cancel_context(std::uint64_t context) {
     contexts_.remove(context);
     reports_.forget(context);
     for (Peer& peer : peers_) {
@@ -379,13 +379,13 @@ void ShmTransport::abandon(std::uint64_t context) {
     posts_.refill();
 }
 
-void ShmTransport::retire(std::uint64_t context) {
+void ShmTransport::close_context(std::uint64_t context) {
     contexts_.remove(context);
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 
-void ShmTransport::keep_early(bool keep) {
-    contexts_.keep_early(keep);
+void ShmTransport::buffer_unknown(bool keep) {
+    contexts_.buffer_unknown(keep);
     for (Peer& peer : peers_) drop_unwanted_messages(peer);
 }
 

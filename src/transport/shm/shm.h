@@ -82,10 +82,10 @@ class ShmTransport final : public Transport, public Combining {
     bool has_work() const override;
     void list_owed(std::vector<Rank>& peers) const override;
     std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
-    void abandon(std::uint64_t context) override;
-    void admit(std::uint64_t context) override { posts_.admit(context); }
-    void retire(std::uint64_t context) override;
-    void keep_early(bool keep) override;
+    void cancel_context(std::uint64_t context) override;
+    void open_context(std::uint64_t context) override { posts_.open_context(context); }
+    void close_context(std::uint64_t context) override;
+    void buffer_unknown(bool keep) override;
 
   private:
     using Peer = shm::Peer;

@@ -20,7 +20,8 @@ constexpr int calls_unexplained_max = 4;
 
 // The poster has ended: what is still read and written must not touch its buffers.
 void TcpTransport::forget_posts() {
-    for (std::optional<std::uint64_t> context; (context = context_left());) abandon(*context);
+    for (std::optional<std::uint64_t> context; (context = context_left());)
+        cancel_context(*context);
 }
 
 // One that has posts.

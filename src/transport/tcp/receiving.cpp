@@ -463,12 +463,12 @@ void SharedConnection::drop_unwanted_messages() {
     });
 }
 
-void SharedConnection::abandon(std::uint64_t context) {
+void SharedConnection::cancel_context(std::uint64_t context) {
     abandon_sends(context);
     abandon_receives(context);
 }
 
-void SharedConnection::retire(std::uint64_t context) {
+void SharedConnection::close_context(std::uint64_t context) {
     sends_.for_each([&](SendLane& lane) {
         if (context_of(lane.stream) == context) lane.early_cts = 0;
     });

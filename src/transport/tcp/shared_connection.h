@@ -53,8 +53,8 @@ class SharedConnection final : public Link {
 
     // The peer is lost.
     void break_posts();
-    void abandon(std::uint64_t context);
-    void retire(std::uint64_t context);
+    void cancel_context(std::uint64_t context);
+    void close_context(std::uint64_t context);
     void drop_unwanted_messages();
     bool has_unexpected(StreamId stream) {
         const ReceiveLane* lane = receives_.find_existing(stream.packed());

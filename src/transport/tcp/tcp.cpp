@@ -322,22 +322,22 @@ bool TcpTransport::is_meeting() const {
     return std::ranges::any_of(expecting, is_coming) || std::ranges::any_of(holding, is_coming);
 }
 
-void TcpTransport::abandon(std::uint64_t context) {
+void TcpTransport::cancel_context(std::uint64_t context) {
     contexts.remove(context);
-    for_each_shared([&](SharedConnection& shared) { shared.abandon(context); });
+    for_each_shared([&](SharedConnection& shared) { shared.cancel_context(context); });
     take_back(context, /*in_good_order=*/false);
     reports.forget(context);  // (That may have lost a peer.)
     posts.refill();
 }
 
-void TcpTransport::retire(std::uint64_t context) {
+void TcpTransport::close_context(std::uint64_t context) {
     contexts.remove(context);
-    for_each_shared([&](SharedConnection& shared) { shared.retire(context); });
+    for_each_shared([&](SharedConnection& shared) { shared.close_context(context); });
     take_back(context, /*in_good_order=*/true);
 }
 
-void TcpTransport::keep_early(bool keep) {
-    contexts.keep_early(keep);
+void TcpTransport::buffer_unknown(bool keep) {
+    contexts.buffer_unknown(keep);
     for_each_shared([&](SharedConnection& shared) { shared.drop_unwanted_messages(); });
     if (!keep) drop_unwanted_dedicated();
 }

@@ -92,10 +92,10 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     }
     bool has_work() const override { return owing > 0 || reports.has_kept() || is_meeting(); }
     void list_owed(std::vector<Rank>& peers) const override;
-    void abandon(std::uint64_t context) override;
-    void admit(std::uint64_t context) override { posts.admit(context); }
-    void retire(std::uint64_t context) override;
-    void keep_early(bool keep) override;
+    void cancel_context(std::uint64_t context) override;
+    void open_context(std::uint64_t context) override { posts.open_context(context); }
+    void close_context(std::uint64_t context) override;
+    void buffer_unknown(bool keep) override;
     DedicatedConnections* dedicated_connections() override { return this; }
     void dedicate(std::uint64_t context, std::uint32_t streams) override;
 

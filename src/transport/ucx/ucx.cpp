@@ -136,7 +136,7 @@ Status UcxTransport::open() {
 
 UcxTransport::~UcxTransport() {
     if (hung_up_) return;
-    while (const std::optional<std::uint64_t> context = context_left()) abandon(*context);
+    while (const std::optional<std::uint64_t> context = context_left()) cancel_context(*context);
     drop_descriptors();
     say_goodbye();
     end_worker();
@@ -322,8 +322,8 @@ void UcxTransport::list_owed(std::vector<Rank>& peers) const {
     }
 }
 
-void UcxTransport::abandon(std::uint64_t context) {
-    MessageTransport::abandon(context);
+void UcxTransport::cancel_context(std::uint64_t context) {
+    MessageTransport::cancel_context(context);
     settle_forgotten();
     reports_.forget(context);  // (A lost message may have come meanwhile.)
     posts_.refill();

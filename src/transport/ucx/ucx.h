@@ -3,7 +3,7 @@
 // Every frame is the header of an active message. A large message moves once its receive is posted, by UCX's rendezvous
 // between the users' buffers; over one link of TCP without, because UCX would hold up the message of the other direction.
 //
-// UCX cannot take back a rendezvous that has begun. abandon() waits for it, for WEFT_PEER_TIMEOUT at most: then
+// UCX cannot take back a rendezvous that has begun. cancel_context() waits for it, for WEFT_PEER_TIMEOUT at most: then
 // the peer is given up, and its endpoint closed by force (docs/decisions/0015-ucx.md).
 //
 // Frames are numbered: UCX may deliver active messages in another order than they were sent in. Each
@@ -14,7 +14,7 @@
 // successive numbers: so the receiver takes them one after the other, and knows where each belongs.
 //
 // Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more. Only open_all(),
-// abandon() and the destructor block.
+// cancel_context() and the destructor block.
 #pragma once
 
 #include <sys/types.h>
@@ -78,7 +78,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { is_rung_ = true; }
     void list_owed(std::vector<Rank>& peers) const override;
-    void abandon(std::uint64_t context) override;
+    void cancel_context(std::uint64_t context) override;
 
   private:
     friend MessageTransport;

@@ -14,14 +14,14 @@ Settings Settings::of(const Case& c) {
         settings.torus = all[random.below(all.size())];
         network.emplace(settings.torus);
     }
-    for (const algorithm::Family& family : algorithm::catalogue()) {
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
         // Consecutive seeds force one algorithm after the other, and then none.
-        const std::size_t n = family.algorithms.size();
+        const std::size_t n = spec.algorithms.size();
         const std::size_t at = c.seed % (n + 1);
         if (at == n) continue;
-        const algorithm::Algorithm& known = *family.algorithms[at];
+        const algorithm::Algorithm& known = *spec.algorithms[at];
         std::string text = known.name;
-        algorithm::Agreed size;
+        algorithm::GlobalArgs size;
         size.ranks = c.ranks;
         size.torus = network ? &*network : nullptr;
         if (known.tunes == algorithm::Tunes::segments) {
@@ -39,7 +39,7 @@ Settings Settings::of(const Case& c) {
         if (known.tunes == algorithm::Tunes::throttle && random.one_in(2)) text += ":throttle=1";
         char before = ':';
         if (known.follows_inner() && random.one_in(2)) {
-            const std::vector<const algorithm::Algorithm*> flat = family.flat_algorithms();
+            const std::vector<const algorithm::Algorithm*> flat = spec.flat_algorithms();
             size.tuning.inner = flat[random.below(flat.size())];
             text += std::string(":inner=") + size.tuning.inner->name;
             before = ',';
@@ -47,7 +47,7 @@ Settings Settings::of(const Case& c) {
         if (known.tunes == algorithm::Tunes::leaders && random.one_in(2))
             text += before + ("leaders=" + std::to_string(1 + random.below(3)));
         // Smaller communicators and other operations may not meet needs that this call meets.
-        if (known.unmet_need(size).empty()) settings.forced.emplace_back(family.collective, text);
+        if (known.unmet_need(size).empty()) settings.forced.emplace_back(spec.collective, text);
     }
     if (random.one_in(2)) settings.engine = EngineKind::manual;
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
@@ -120,7 +120,7 @@ ucx::Settings Settings::of_ucx(ucx::Settings result) const {
 std::string Settings::environment() const {
     std::string text = std::string("WEFT_ENGINE=") + traits(engine).name;
     for (const auto& [collective, name] : forced) {
-        text += " " + setting_of(algorithm::family_of(collective)) + "=" + name;
+        text += " " + setting_of(algorithm::spec_of(collective)) + "=" + name;
     }
     if (!torus.empty()) text += " WEFT_TOPOLOGY=torus:" + to_text(torus);
     if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);

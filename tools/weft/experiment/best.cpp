@@ -22,7 +22,7 @@ struct Fastest {
 Fastest fastest_of(const char* collective, Rank ranks, std::int64_t bytes) {
     Fastest fastest;
     for (const algorithm::Algorithm* algorithm :
-         algorithm::find_family(collective)->flat_algorithms()) {
+         algorithm::find_spec(collective)->flat_algorithms()) {
         SimulatedCall call = call_of(collective, algorithm->name, ranks, bytes);
         const auto run = [&](const std::string& tuning) {
             if (!algorithm->unmet_need(call.agreed).empty()) return;
@@ -72,8 +72,8 @@ ExperimentResult run_best(const ExperimentSize& size) {
              ranks *= step) {
             for (const std::int64_t bytes : all_bytes) {
                 const Fastest fastest = fastest_of(collective, static_cast<Rank>(ranks), bytes);
-                algorithm::Agreed agreed;
-                agreed.collective = algorithm::find_family(collective)->collective;
+                algorithm::GlobalArgs agreed;
+                agreed.collective = algorithm::find_spec(collective)->collective;
                 agreed.ranks = static_cast<Rank>(ranks);
                 agreed.bytes = bytes;
                 const auto bound_ps = lower_bound(agreed, LogGpParameters{});

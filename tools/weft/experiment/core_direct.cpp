@@ -54,7 +54,7 @@ SimulatedCall call_in(const Layout& layout, const NodesParameters& nodes, const 
                 nodes.ranks(), bytes);
     call.agreed.topology = &topology;
     call.agreed.tuning.ports = layout.ports;
-    if (layout.is_hierarchical) call.agreed.tuning.inner = call.family->find(layout.algorithm);
+    if (layout.is_hierarchical) call.agreed.tuning.inner = call.spec->find(layout.algorithm);
     call.parameters = card_network;
     call.nodes = &nodes;
     return call;
@@ -106,7 +106,7 @@ ExperimentResult run_core_direct(const ExperimentSize& size) {
             SimulatedCall call = call_in(layout, nodes, topology, bytes);
             if (!call.algorithm->unmet_need(call.agreed).empty()) continue;
             if (layout.is_hierarchical) {
-                algorithm::Agreed leaders = call.agreed;
+                algorithm::GlobalArgs leaders = call.agreed;
                 leaders.ranks = number;
                 if (!call.agreed.tuning.inner->unmet_need(leaders).empty()) continue;
             }

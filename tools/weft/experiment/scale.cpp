@@ -54,7 +54,7 @@ void add_overlap(const SimulatedCall& call, std::int64_t alone_ps, const Simulat
           std::pair{"shared thread", shared}, std::pair{"offload", card}}) {
         const Overlap overlap = overlap_of(call, progress, alone_ps, /*looks=*/0);
         const Overlap noisy = overlap_of(noisy_call, progress, noisy_alone_ps, /*looks=*/0);
-        table.rows.push_back({call.agreed.ranks, call.family->name, call.agreed.bytes, name,
+        table.rows.push_back({call.agreed.ranks, call.spec->name, call.agreed.bytes, name,
                               Cell::microseconds(alone_ps), Cell::microseconds(overlap.together_ps),
                               Cell::percent(overlap.share()), Cell::microseconds(noisy.together_ps),
                               Cell::percent(noisy.share())});
@@ -69,7 +69,7 @@ void add_noise(const SimulatedCall& call, std::int64_t quiet_ps, const LogGpOutc
         return static_cast<double>(slower_ps) / static_cast<double>(of_ps);
     };
     table.rows.push_back(
-        {call.agreed.ranks, call.family->name, call.agreed.bytes, Cell::microseconds(quiet_ps),
+        {call.agreed.ranks, call.spec->name, call.agreed.bytes, Cell::microseconds(quiet_ps),
          Cell::percent(bound_of(call), quiet_ps),
          Cell::microseconds(std::ranges::max(noisy.end_ps)), Cell::percent(share(quiet_ps)),
          Cell::microseconds(injected_ps),

@@ -81,9 +81,8 @@ std::vector<std::int64_t> loads_of(const SimulatedCall& call, const Place& place
 
 void add_contention(const SimulatedCall& call, const Place& place, ExperimentTable& table) {
     const std::vector<std::int64_t> loads = loads_of(call, place);
-    table.rows.push_back({text_of(place.torus.sizes()), place.nodes.ranks_per_node,
-                          call.family->name, call.algorithm->name,
-                          static_cast<std::int64_t>(loads.size()),
+    table.rows.push_back({text_of(place.torus.sizes()), place.nodes.ranks_per_node, call.spec->name,
+                          call.algorithm->name, static_cast<std::int64_t>(loads.size()),
                           std::accumulate(loads.begin(), loads.end(), std::int64_t{0}),
                           loads.empty() ? 0 : std::ranges::max(loads), loads});
 }
@@ -116,7 +115,7 @@ void add_times(SimulatedCall call, const NetworkProfile& profile, const Place& p
          {std::pair{"manual", manual}, std::pair{"thread", thread}}) {
         const Overlap overlap = overlap_of(call, progress, alone_ps, looks);
         table.rows.push_back(
-            {text_of(place.torus.sizes()), place.nodes.ranks_per_node, call.family->name,
+            {text_of(place.torus.sizes()), place.nodes.ranks_per_node, call.spec->name,
              call.algorithm->name, call.agreed.bytes, profile.name, name,
              Cell::microseconds(alone_ps), Cell::microseconds(bound_ps),
              Cell::percent(bound_ps, alone_ps), by_rounds, Cell::microseconds(fast_ps),

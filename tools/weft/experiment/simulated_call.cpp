@@ -9,11 +9,11 @@ namespace weft::simulate {
 SimulatedCall call_of(const char* collective, const char* algorithm, Rank ranks,
                       std::int64_t bytes) {
     SimulatedCall call;
-    call.family = algorithm::find_family(collective);
-    WEFT_ASSERT(call.family);
-    call.algorithm = call.family->find(algorithm);
+    call.spec = algorithm::find_spec(collective);
+    WEFT_ASSERT(call.spec);
+    call.algorithm = call.spec->find(algorithm);
     WEFT_ASSERT(call.algorithm);
-    call.agreed.collective = call.family->collective;
+    call.agreed.collective = call.spec->collective;
     call.agreed.ranks = ranks;
     call.agreed.bytes = bytes;
     return call;
@@ -26,7 +26,7 @@ template <class Use>
 void for_schedules(const SimulatedCall& call, Use use) {
     for (Rank r = 0; r < call.agreed.ranks; ++r) {
         Result<Schedule> schedule =
-            build_rank(*call.algorithm, call.family->problem(call.agreed, r, /*in_place=*/false));
+            build_rank(*call.algorithm, call.spec->problem(call.agreed, r, /*in_place=*/false));
         WEFT_ASSERT(schedule.is_ok());
         use(std::move(*schedule));
     }

@@ -14,9 +14,9 @@ namespace weft::simulate {
 
 // Surroundings belong to whoever makes the call.
 struct SimulatedCall {
-    const algorithm::Family* family = nullptr;
+    const algorithm::CollectiveSpec* spec = nullptr;
     const algorithm::Algorithm* algorithm = nullptr;
-    algorithm::Agreed agreed = {};
+    algorithm::GlobalArgs agreed = {};
     LogGpParameters parameters = {};
     MessageEnds ends = {};
     Progress progress = {};

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithm/problem.h"
-#include "schedule/promise.h"
+#include "schedule/postcondition.h"
 
 namespace weft::algorithm {
 
@@ -15,10 +15,10 @@ struct BlockOf {
     Rank block = 0;
 };
 
-class Promises {
+class Postconditions {
   public:
     // The problems say what the ranks contribute. REQUIRES: one problem per rank.
-    explicit Promises(std::span<const Problem> problems);
+    explicit Postconditions(std::span<const Problem> problems);
 
     Rank ranks() const { return problems_.front().ranks(); }
     Rank root() const { return problems_.front().root(); }
@@ -32,7 +32,7 @@ class Promises {
     // No rank leaves before every rank has entered.
     void synchronize() { promise_.synchronizes = true; }
 
-    Promise take() { return std::move(promise_); }
+    Postcondition take() { return std::move(promise_); }
 
   private:
     const Problem& problem(Rank rank) const { return problems_[static_cast<std::size_t>(rank)]; }
@@ -40,7 +40,7 @@ class Promises {
 
     std::span<const Problem> problems_;
     std::vector<std::vector<std::int64_t>> origins_;  // by rank and block: within its contribution
-    Promise promise_;
+    Postcondition promise_;
 };
 
 }  // namespace weft::algorithm

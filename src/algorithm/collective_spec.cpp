@@ -1,4 +1,4 @@
-#include "algorithm/family.h"
+#include "algorithm/collective_spec.h"
 
 #include <algorithm>
 #include <iterator>
@@ -28,9 +28,9 @@ Rank number_of(Blocks blocks, Rank ranks, std::span<const Rank> neighbors) {
     return static_cast<Rank>(neighbors.size());
 }
 
-Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
-                        const OwnBlocks& own) const {
-    WEFT_ASSERT((sizes == Sizes::agreed) == !agreed.sizes.empty());
+Problem CollectiveSpec::problem(const GlobalArgs& agreed, Rank rank, bool is_call_in_place,
+                                const LocalBlocks& own) const {
+    WEFT_ASSERT((sizes == Sizes::known_to_all) == !agreed.sizes.empty());
     WEFT_ASSERT(!(agreed.reproducible && agreed.commutative));
     Problem problem;
     problem.agreed = agreed;
@@ -72,22 +72,22 @@ Problem Family::problem(const Agreed& agreed, Rank rank, bool is_call_in_place,
     return problem;
 }
 
-Promise Family::promise_of(std::span<const Problem> problems) const {
-    Promises promises(problems);
+Postcondition CollectiveSpec::promise_of(std::span<const Problem> problems) const {
+    Postconditions promises(problems);
     promise(promises);
     return promises.take();
 }
 
-const Algorithm* Family::find(std::string_view algorithm) const {
+const Algorithm* CollectiveSpec::find(std::string_view algorithm) const {
     for (const Algorithm* known : algorithms) {
         if (known->name == algorithm) return known;
     }
     return nullptr;
 }
 
-std::string Family::known_names() const { return names_of(algorithms); }
+std::string CollectiveSpec::known_names() const { return names_of(algorithms); }
 
-std::vector<const Algorithm*> Family::flat_algorithms() const {
+std::vector<const Algorithm*> CollectiveSpec::flat_algorithms() const {
     std::vector<const Algorithm*> flat;
     std::ranges::copy_if(algorithms, std::back_inserter(flat),
                          [](const Algorithm* known) { return !known->follows_topology; });

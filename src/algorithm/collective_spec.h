@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "algorithm/algorithm.h"
-#include "algorithm/promises.h"
+#include "algorithm/postconditions.h"
 
 namespace weft::algorithm {
 
@@ -35,20 +35,20 @@ constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
 // Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank knows those
-// in its own buffers. alike_on_rank: a rank's blocks have one size, which may differ from another rank's.
-enum class Sizes : std::uint8_t { alike, agreed, local, alike_on_rank };
+// in its own buffers. uniform_per_rank: a rank's blocks have one size, which may differ from another rank's.
+enum class Sizes : std::uint8_t { uniform, known_to_all, rank_local, uniform_per_rank };
 
 // What one rank's call says about its blocks.
-struct OwnBlocks {
+struct LocalBlocks {
     // If blocks differ, those of a buffer that has one for every rank or neighbor.
     BlockList send = {};
     BlockList recv = {};
-    std::int64_t bytes = 0;  // local: of the only block of a buffer; alike_on_rank: of each
+    std::int64_t bytes = 0;  // local: of the only block of a buffer; uniform_per_rank: of each
     const Neighborhood* neighbors = nullptr;  // if the collective is among neighbors
 };
 
 // A collective, as algorithm/catalogue.cpp describes it.
-struct Family {
+struct CollectiveSpec {
     Collective collective;
     const char* name;
     bool has_root = false;
@@ -56,9 +56,9 @@ struct Family {
     InPlace in_place = InPlace::never;
     BlocksOn send = {};
     BlocksOn recv = {};
-    Sizes sizes = Sizes::alike;
+    Sizes sizes = Sizes::uniform;
     bool has_types = false;  // one per block; displacements count bytes
-    void (*promise)(Promises&);
+    void (*promise)(Postconditions&);
     std::span<const Algorithm* const> algorithms;
 
     // Whether the caller can choose to be in place.
@@ -73,9 +73,9 @@ struct Family {
     }
     bool is_among_neighbors() const { return recv.root == Blocks::neighbors; }
     // Whether the call lists sizes of blocks.
-    bool lists_blocks() const { return sizes == Sizes::agreed || sizes == Sizes::local; }
+    bool lists_blocks() const { return sizes == Sizes::known_to_all || sizes == Sizes::rank_local; }
     // Whether all ranks know how large blocks are.
-    bool agrees_on_sizes() const { return sizes == Sizes::alike || sizes == Sizes::agreed; }
+    bool agrees_on_sizes() const { return sizes == Sizes::uniform || sizes == Sizes::known_to_all; }
     // Whether an in-place call is in place on this rank.
     bool is_in_place_on(bool is_root) const {
         return in_place == InPlace::send || (has_in_place() && is_root);
@@ -85,10 +85,10 @@ struct Family {
     Blocks recv_blocks(bool is_root) const { return is_root ? recv.root : recv.others; }
 
     // One rank's part. `in_place`: if it may be.
-    Problem problem(const Agreed& agreed, Rank rank, bool in_place,
-                    const OwnBlocks& own = {}) const;
+    Problem problem(const GlobalArgs& agreed, Rank rank, bool in_place,
+                    const LocalBlocks& own = {}) const;
     // What a call promises, given all ranks' parts.
-    Promise promise_of(std::span<const Problem> problems) const;
+    Postcondition promise_of(std::span<const Problem> problems) const;
 
     // Null: unknown.
     const Algorithm* find(std::string_view algorithm) const;

@@ -1,10 +1,10 @@
-#include "algorithm/promises.h"
+#include "algorithm/postconditions.h"
 
 #include "base/assert.h"
 
 namespace weft::algorithm {
 
-Promises::Promises(std::span<const Problem> problems) : problems_(problems) {
+Postconditions::Postconditions(std::span<const Problem> problems) : problems_(problems) {
     for (const Problem& problem : problems) {
         promise_.send_bytes.push_back(problem.send_bytes());
         promise_.recv_bytes.push_back(problem.recv_bytes());
@@ -22,11 +22,15 @@ Promises::Promises(std::span<const Problem> problems) : problems_(problems) {
     promise_.reproducible = problems.front().agreed.reproducible;
 }
 
-void Promises::move(BlockOf from, BlockOf into) { hold({from.rank, from.rank}, from.block, into); }
+void Postconditions::move(BlockOf from, BlockOf into) {
+    hold({from.rank, from.rank}, from.block, into);
+}
 
-void Promises::combine(Sources sources, Rank block, BlockOf into) { hold(sources, block, into); }
+void Postconditions::combine(Sources sources, Rank block, BlockOf into) {
+    hold(sources, block, into);
+}
 
-void Promises::hold(Sources sources, Rank block, BlockOf into) {
+void Postconditions::hold(Sources sources, Rank block, BlockOf into) {
     const Region where = problem(into.rank).recv.block(into.block);
     const auto& origins = origins_[static_cast<std::size_t>(sources.first)];
     WEFT_ASSERT(problem(sources.first).send.block(block).bytes == where.bytes);

@@ -26,7 +26,7 @@ struct Holding {
     std::int64_t origin = 0;
 };
 
-struct Promise {
+struct Postcondition {
     // Bytes of the caller's buffers, by rank.
     std::vector<std::int64_t> send_bytes;
     std::vector<std::int64_t> recv_bytes;
