@@ -1,6 +1,6 @@
 /*
- * A call of any collective as one record, for bindings of other languages and for programs that choose the collective
- * at run time. The functions of weft/collective.h are short forms of it.
+ * A call of any collective as one record, for bindings of other languages and for programs that
+ * choose the collective at run time. The functions of weft/collective.h are short forms of it.
  */
 #ifndef WEFT_CALL_H
 #define WEFT_CALL_H
@@ -44,18 +44,18 @@ typedef enum weft_collective WEFT_ANY_INT {
 
 /** What a rank sends, or what it receives. */
 typedef struct weft_side {
-    void* data;           /* or WEFT_IN_PLACE; what is sent is only read */
-    size_t count;         /* elements of a block, if all blocks have the same size */
-    const size_t* counts; /* v and w forms: elements of each block */
-    const ptrdiff_t*
-        displacements; /* v and w forms: of each block, in elements (w: in bytes); null: contiguous */
-    weft_type type;    /* of the elements */
-    const weft_type* types; /* w forms: of the elements of each block */
+    void* data;                     /* or WEFT_IN_PLACE; what is sent is only read */
+    size_t count;                   /* elements of a block, if all blocks have the same size */
+    const size_t* counts;           /* v and w forms: elements of each block */
+    const ptrdiff_t* displacements; /* v and w forms: in elements (w: bytes); null: contiguous */
+    weft_type type;                 /* of the elements */
+    const weft_type* types;         /* w forms: of the elements of each block */
 } weft_side;
 
 /**
- * A call of a collective. What the collective, or this rank's part in it, does not use is ignored: the send buffer of a
- * broadcast, the receive buffer of a gather except on the root, and so on. Set all of it to zero first.
+ * A call of a collective. What the collective, or this rank's part in it, does not use is ignored:
+ * the send buffer of a broadcast, the receive buffer of a gather except on the root, and so on. Set
+ * all of it to zero first.
  *
  * The counts of a reduce_scatter are `send.counts`.
  */
@@ -77,8 +77,8 @@ typedef enum weft_form WEFT_ANY_INT {
 /**
  * Make a call of any collective.
  *
- * Shapes    as the function of that name in weft/collective.h. If a rank both sends and receives blocks of one size, both
- *           counts and the sizes of both types must be the same.
+ * Shapes    as the function of that name in weft/collective.h. If a rank both sends and receives
+ *           blocks of one size, both counts and the sizes of both types must be the same.
  * In place  as that function.
  * Lent      as that function; *call and its arrays may be changed once this returns.
  * Agree     as that function. Ranks may mix this one and that function.

@@ -16,7 +16,10 @@ typedef struct weft_comm_handle* weft_comm;
 
 #define WEFT_COMM_NULL ((weft_comm)0)
 
-/** A color for weft_comm_split: no communicator for this rank. (MPI_UNDEFINED in MPI's standard ABI.) */
+/**
+ * A color for weft_comm_split: no communicator for this rank. (MPI_UNDEFINED in MPI's standard
+ * ABI.)
+ */
 #define WEFT_COLOR_NONE (-32766)
 
 /** Who advances operations while the program computes. */
@@ -32,13 +35,15 @@ typedef enum weft_engine WEFT_ANY_INT {
 
 /**
  * Join the job: find the other ranks and connect to them. The launcher is `weft run`, or one that
- * speaks PMIx or PMI (mpiexec, mpirun, srun); without a launcher the process is a job of one rank. A
- * program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
+ * speaks PMIx or PMI (mpiexec, mpirun, srun); without a launcher the process is a job of one rank.
+ * A program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
  *
- * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
+ * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
+ *           rank.
  * Calling   once per process, collective over the job; blocks until every rank has called it.
  * Returns   WEFT_OK.
- *           WEFT_REFUSED_STATE: already called, the launcher is gone, or not all ranks joined in time.
+ *           WEFT_REFUSED_STATE: already called, the launcher is gone, or not all ranks joined in
+ *           time.
  *           WEFT_REFUSED_SETTING: a WEFT_* setting is malformed, or differs from another rank's
  *           (the detail names the rank and the setting).
  *           WEFT_REFUSED_MEMORY, WEFT_REFUSED_UNSUPPORTED: see the detail.
@@ -51,11 +56,12 @@ WEFT_API weft_status weft_init(void);
  *
  * Calling   one thread, while no other is inside Weft.
  * Returns   WEFT_OK. WEFT_REFUSED_STATE before weft_init or after weft_finalize.
- *           WEFT_REFUSED_OUTSTANDING: some requests were never completed, though their operations may
- *           have ended (the detail lists them; those that failed do not count); nothing changed.
- *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took the last messages of completed
- *           operations (the detail names the ranks); nothing changed. Call again. If you end the
- *           process instead, those ranks will report it as dead.
+ *           WEFT_REFUSED_OUTSTANDING: some requests were never completed, though their operations
+ *           may have ended (the detail lists them; those that failed do not count); nothing
+ *           changed.
+ *           WEFT_TIMED_OUT: WEFT_TIMEOUT passed before some ranks took the last messages of
+ *           completed operations (the detail names the ranks); nothing changed. Call again. If you
+ *           end the process instead, those ranks will report it as dead.
  */
 WEFT_API weft_status weft_finalize(void);
 
@@ -77,37 +83,39 @@ WEFT_API weft_comm weft_comm_world(void);
 WEFT_API weft_comm weft_comm_self(void);
 
 /**
- * Make a communicator of the same ranks. Its operations and those of `comm` do not wait for each other.
+ * Make a communicator of the same ranks. Its operations and those of `comm` do not wait for each
+ * other.
  *
  * Agree     the order of this call and of starts on `comm` is the same on every rank.
  * Calling   any thread, one at a time per communicator, collective over `comm`; blocks until every
  *           rank has called it.
  * Returns   WEFT_OK: *new_comm is the communicator.
  *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
- *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused on
- *           every rank; the detail names the rank; `comm` stays usable.
- *           WEFT_BROKEN_*: `comm` is broken, or a rank died or ran out of memory meanwhile. On ranks
- *           that already have the new communicator, it is broken. WEFT_BROKEN_TIMEOUT: WEFT_TIMEOUT has passed;
- *           `comm` is broken on every rank, as after a blocking collective (see weft_barrier).
- *           *new_comm is untouched unless WEFT_OK.
+ *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused
+ *           on every rank; the detail names the rank; `comm` stays usable.
+ *           WEFT_BROKEN_*: `comm` is broken, or a rank died or ran out of memory meanwhile. On
+ *           ranks that already have the new communicator, it is broken. WEFT_BROKEN_TIMEOUT:
+ *           WEFT_TIMEOUT has passed; `comm` is broken on every rank, as after a blocking collective
+ *           (see weft_barrier). *new_comm is untouched unless WEFT_OK.
  * Source    MPI-5.0 section 7.4.2
  */
 WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
 
 /**
- * Duplicate `comm` with other settings. The duplicate keeps those that `settings` does not name: words
- * separated by spaces; null or empty: none.
+ * Duplicate `comm` with other settings. The duplicate keeps those that `settings` does not name:
+ * words separated by spaces; null or empty: none.
  *
  *   COLLECTIVE=ALGORITHM   as in WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
  *   reproducible=0, reproducible=1
- *                          1: reductions combine by one association, f(lo, hi) = f(lo, m) op f(m, hi)
- *                          with m = lo + the largest power of two below hi - lo, where f(0, ranks) is
- *                          the result, and of a scan on rank r f(0, r + 1). Floating-point results then
- *                          do not depend on algorithm, engine, transport, timing or nodes. Algorithms
- *                          that combine otherwise serve only integers. Default: WEFT_REPRODUCIBLE
- *   links=1, links=all     how many of the links between two nodes (WEFT_INTERFACES) the messages use,
- *                          1..8, or all: 1 keeps a communicator on one link. Communicators that are
- *                          made one after the other take turns. Default: all
+ *                          1: reductions combine by one association, f(lo, hi) = f(lo, m) op f(m,
+ *                          hi) with m = lo + the largest power of two below hi - lo, where f(0,
+ *                          ranks) is the result, and of a scan on rank r f(0, r + 1).
+ *                          Floating-point results then do not depend on algorithm, engine,
+ *                          transport, timing or nodes. Algorithms that combine otherwise serve only
+ *                          integers. Default: WEFT_REPRODUCIBLE
+ *   links=1, links=all     how many of the links between two nodes (WEFT_INTERFACES) the messages
+ *                          use, 1..8, or all: 1 keeps a communicator on one link. Communicators
+ *                          that are made one after the other take turns. Default: all
  *   offload=0, offload=1   see weft_comm_set_offload
  *
  * To choose an algorithm for single calls, make them on such a duplicate.
@@ -115,16 +123,17 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling,
  *           `reproducible` and `links`.
  * Calling   as weft_comm_dup.
- * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank when
- *           ranks give different settings, or one gives a bad word (the detail names a rank);
- *           WEFT_REFUSED_SETTING for an unknown algorithm, or a parameter that it does not have. A call
- *           that its algorithm cannot carry out is refused when it is made.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank
+ *           when ranks give different settings, or one gives a bad word (the detail names a rank);
+ *           WEFT_REFUSED_SETTING for an unknown algorithm, or a parameter that it does not have. A
+ *           call that its algorithm cannot carry out is refused when it is made.
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
  */
 WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm);
 
 /**
- * Make a communicator of the ranks that give the same `color`, ordered by `key`, then by rank in `comm`.
+ * Make a communicator of the ranks that give the same `color`, ordered by `key`, then by rank in
+ * `comm`.
  * WEFT_COLOR_NONE: none for this rank, *new_comm becomes WEFT_COMM_NULL.
  *
  * Agree     the order of this call and of starts on `comm` is the same on every rank.
@@ -137,8 +146,8 @@ WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, we
 WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_comm* new_comm);
 
 /**
- * Make a communicator of this node's ranks of `comm`, those that can share memory, ordered by `key`,
- * then by rank in `comm`.
+ * Make a communicator of this node's ranks of `comm`, those that can share memory, ordered by
+ * `key`, then by rank in `comm`.
  *
  * Agree     as weft_comm_split.
  * Calling   as weft_comm_split.
@@ -148,33 +157,40 @@ WEFT_API weft_status weft_comm_split(weft_comm comm, int color, int key, weft_co
 WEFT_API weft_status weft_comm_split_node(weft_comm comm, int key, weft_comm* new_comm);
 
 /**
- * Make a communicator whose ranks form a grid, for the neighbor collectives. Ranks keep their numbers; those
- * for which the grid has no place get WEFT_COMM_NULL. The last dimension varies fastest. In dimension d a rank
- * has the neighbors 2d, one place down, and 2d + 1, one place up; beyond the border of a dimension that is
- * not periodic there is none, WEFT_RANK_NONE: its block is neither sent nor received. A block sent to neighbor 2d
- * arrives there as the block of neighbor 2d + 1, and vice versa, even where both are the same rank, or the rank itself.
+ * Make a communicator whose ranks form a grid, for the neighbor collectives. Ranks keep their
+ * numbers; those for which the grid has no place get WEFT_COMM_NULL. The last dimension varies
+ * fastest. In dimension d a rank has the neighbors 2d, one place down, and 2d + 1, one place up;
+ * beyond the border of a dimension that is not periodic there is none, WEFT_RANK_NONE: its block is
+ * neither sent nor received. A block sent to neighbor 2d arrives there as the block of neighbor 2d
+ * + 1, and vice versa, even where both are the same rank, or the rank itself.
  *
- * Shapes    dims [ndims]: places in each dimension, at least 1; periods [ndims]: 0, or 1 for a ring.
- * Agree     the order of this call and of starts on `comm`, and all arguments, are the same on every rank.
- * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other children none.
- * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, for dimensions that are bad, differ,
- *           or have more places than `comm` has ranks.
+ * Shapes    dims [ndims]: places in each dimension, at least 1; periods [ndims]: 0, or 1 for a
+ *           ring.
+ * Agree     the order of this call and of starts on `comm`, and all arguments, are the same on
+ *           every rank.
+ * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other
+ *           children none.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, for dimensions that are
+ *           bad, differ, or have more places than `comm` has ranks.
  * Source    MPI-5.0 section 8.5.1 (MPI_Cart_create without reordering)
  */
 WEFT_API weft_status weft_comm_cart(weft_comm comm, int ndims, const int dims[],
                                     const int periods[], weft_comm* new_comm);
 
 /**
- * Make a communicator of the same ranks whose neighbor collectives follow a graph: each rank names the ranks that it
- * gets blocks from and sends blocks to, by their number in `comm`. A rank may be named several times: then the k-th
- * edge from rank a to rank b meets b's k-th edge from a. Edges from a rank to itself are allowed.
+ * Make a communicator of the same ranks whose neighbor collectives follow a graph: each rank names
+ * the ranks that it gets blocks from and sends blocks to, by their number in `comm`. A rank may be
+ * named several times: then the k-th edge from rank a to rank b meets b's k-th edge from a. Edges
+ * from a rank to itself are allowed.
  *
  * Shapes    sources [indegree], destinations [outdegree].
- * Agree     the order of this call and of starts on `comm` is the same on every rank; rank a names b as a destination
- *           as often as b names a as a source.
- * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other children none.
- * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, if a rank names one that is not in `comm`, or
- *           two ranks name each other a different number of times (the detail names them).
+ * Agree     the order of this call and of starts on `comm` is the same on every rank; rank a names
+ *           b as a destination as often as b names a as a source.
+ * Calling   as weft_comm_dup. Duplicates of the new communicator have the same topology, other
+ *           children none.
+ * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT, on every rank, if a rank names one that
+ *           is not in `comm`, or two ranks name each other a different number of times (the detail
+ *           names them).
  * Source    MPI-5.0 section 8.5.4 (MPI_Dist_graph_create_adjacent without weights and reordering)
  */
 WEFT_API weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[],
@@ -186,15 +202,15 @@ WEFT_API weft_status weft_comm_graph(weft_comm comm, int indegree, const int sou
 /**
  * How many blocks the calling process gets from neighbors, and sends to them.
  *
- * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null address, or if `comm` has no
- *           topology.
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null address, or if `comm`
+ *           has no topology.
  * Source    MPI-5.0 section 8.5.5 (MPI_Dist_graph_neighbors_count)
  */
 WEFT_API weft_status weft_comm_neighbors_count(weft_comm comm, int* indegree, int* outdegree);
 
 /**
- * The neighbors of the calling process, in the order of the blocks; in grids some may be WEFT_RANK_NONE.
- * Stores at most as many as there is room for.
+ * The neighbors of the calling process, in the order of the blocks; in grids some may be
+ * WEFT_RANK_NONE. Stores at most as many as there is room for.
  *
  * Shapes    sources [max_indegree], destinations [max_outdegree].
  * Returns   as weft_comm_neighbors_count; WEFT_REFUSED_ARGUMENT also for negative numbers.
@@ -208,8 +224,8 @@ WEFT_API weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int s
  * requests stay valid. Not collective. weft_finalize frees communicators that are left.
  *
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a null or freed communicator; WEFT_REFUSED_ARGUMENT for
- *           weft_comm_world and weft_comm_self.
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a null or freed communicator; WEFT_REFUSED_ARGUMENT
+ *           for weft_comm_world and weft_comm_self.
  * Undefined starting an operation on it on some ranks but not on all.
  * Source    MPI-5.0 section 7.4.3
  */
@@ -232,28 +248,30 @@ WEFT_API weft_status weft_comm_rank(weft_comm comm, int* rank);
 WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
 
 /**
- * Choose the progress engine of this process. Ranks need not agree; operations under way continue under
- * the new engine. The default is auto, or what WEFT_ENGINE says.
+ * Choose the progress engine of this process. Ranks need not agree; operations under way continue
+ * under the new engine. The default is auto, or what WEFT_ENGINE says.
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
- * starts; it takes every dependent step when the step's data arrives. They need connections that are
- * dedicated to a communicator when it is made: at least one rank must have had auto or a kernel engine
- * when it called weft_init (auto only if no rank has several network interfaces). The progress thread
- * does the rest, which is counted (`weft info` in a job and WEFT_STATS=1 print the counts).
+ * starts; it takes every dependent step when the step's data arrives. They need connections that
+ * are dedicated to a communicator when it is made: at least one rank must have had auto or a kernel
+ * engine when it called weft_init (auto only if no rank has several network interfaces). The
+ * progress thread does the rest, which is counted (`weft info` in a job and WEFT_STATS=1 print the
+ * counts).
  *
- * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each, and none where the
- * operating system does not support that.
+ * WEFT_ENGINE_AUTO hands over only operations that pass messages on between ranks with a core each,
+ * and none where the operating system does not support that.
  *
  * WEFT_ENGINE_KERNEL_OWN has the lowest latency and is not transparent: each step interrupts the
  * thread that called weft_init, which alone may start operations. Its epoll_wait, semtimedop,
  * sigtimedwait and timed recv then return EINTR, and a blocking recv with MSG_WAITALL may return
- * short; nanosleep, poll, select and futexes are not affected. Steps wait while that thread is inside
- * a long system call, and stop when it ends. WEFT_ENGINE_KERNEL has none of these effects.
+ * short; nanosleep, poll, select and futexes are not affected. Steps wait while that thread is
+ * inside a long system call, and stop when it ends. WEFT_ENGINE_KERNEL has none of these effects.
  *
- * Calling   any thread after weft_init. Leaving an engine with a thread waits for that thread to end. A thread stays
- *           while operations that it has submitted are pending.
- * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before weft_init;
- *           WEFT_REFUSED_UNSUPPORTED if the operating system does not support a kernel engine.
+ * Calling   any thread after weft_init. Leaving an engine with a thread waits for that thread to
+ *           end. A thread stays while operations that it has submitted are pending.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for an unknown engine; WEFT_REFUSED_STATE before
+ *           weft_init; WEFT_REFUSED_UNSUPPORTED if the operating system does not support a kernel
+ *           engine.
  */
 WEFT_API weft_status weft_set_engine(weft_engine engine);
 
@@ -264,8 +282,8 @@ WEFT_API weft_engine weft_get_engine(void);
 
 /**
  * Whether kernel engines may hand operations of this communicator to the operating system, 1 or 0.
- * Applies to this rank, for operations started from now on. World and self begin with 1; other communicators with the
- * value of the one that they are made from (weft_comm_from_oob: world).
+ * Applies to this rank, for operations started from now on. World and self begin with 1; other
+ * communicators with the value of the one that they are made from (weft_comm_from_oob: world).
  *
  * Calling   any thread.
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for another value.

@@ -32,8 +32,8 @@ class Resumer {
   public:
     // Calls ready.resume() once, at once or later, in any thread. Does not throw.
     virtual void resume(std::coroutine_handle<> ready) = 0;
-    // An await has set a deadline before all others: the thread that sleeps until loop.deadline() must look again. Called
-    // in the thread that awaits. Does not throw.
+    // An await has set a deadline before all others: the thread that sleeps until loop.deadline()
+    // must look again. Called in the thread that awaits. Does not throw.
     virtual void deadline_is_earlier(Loop& loop) { (void)loop; }
 
   protected:
@@ -42,8 +42,8 @@ class Resumer {
 
 namespace detail {
 
-// What a suspended coroutine awaits. It is in the coroutine's frame, and its address is the cookie of all
-// its requests. Its loop's mutex covers it.
+// What a suspended coroutine awaits. It is in the coroutine's frame, and its address is the cookie
+// of all its requests. Its loop's mutex covers it.
 class Await {
   public:
     Await() = default;
@@ -53,8 +53,8 @@ class Await {
     static constexpr std::int64_t no_deadline = std::numeric_limits<std::int64_t>::max();
 
     std::uint64_t cookie() const { return reinterpret_cast<std::uintptr_t>(this); }
-    // Marks the requests, and returns how many are active. One that cannot be marked does not count: the test that
-    // follows says what is wrong with it.
+    // Marks the requests, and returns how many are active. One that cannot be marked does not
+    // count: the test that follows says what is wrong with it.
     virtual std::size_t mark(weft_completion_queue queue) = 0;
     virtual void unmark() = 0;
 
@@ -91,10 +91,11 @@ struct AwaitList {
 
 }  // namespace detail
 
-// Resumes coroutines when the requests that they await have completed. Those that still wait when it is destroyed are not
-// resumed any more.
+// Resumes coroutines when the requests that they await have completed. Those that still wait when
+// it is destroyed are not resumed any more.
 //
-// Calling   any thread may await on it, and one at a time calls the functions below. A suspended coroutine
+// Calling   any thread may await on it, and one at a time calls the functions below. A suspended
+//           coroutine
 //           is destroyed by that thread only.
 class Loop {
   public:
@@ -126,9 +127,9 @@ class Loop {
         return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(earliest));
     }
 
-    // Resumes coroutines whose requests have completed, or whose deadline has passed, a bounded number of
-    // them; the descriptor stays readable if there are more, so watch it level-triggered. Does not block.
-    // Returns how many.
+    // Resumes coroutines whose requests have completed, or whose deadline has passed, a bounded
+    // number of them; the descriptor stays readable if there are more, so watch it level-triggered.
+    // Does not block. Returns how many.
     std::size_t poll() {
         std::size_t resumed = expire();
         for (int taken = 0; taken < polled_max; ++taken) {
@@ -140,8 +141,8 @@ class Loop {
     }
 
     // Blocks until a request has completed or a deadline has passed, spinning and sleeping as
-    // Request::wait does, and resumes what awaited that. Serves every engine. With an executor it does not see
-    // deadlines that are set meanwhile.
+    // Request::wait does, and resumes what awaited that. Serves every engine. With an executor it
+    // does not see deadlines that are set meanwhile.
     void wait() {
         if (expire() > 0) return;
         const std::int64_t deadline_ns = earliest_deadline();
@@ -162,9 +163,9 @@ class Loop {
         task.begin(*this);
     }
 
-    // Runs the task to its end, and whatever else awaits on this loop meanwhile. For a loop without an
-    // executor. Throws what the task throws, WEFT_INTERRUPTED after weft_interrupt(), and, if no await has a
-    // deadline, WEFT_TIMED_OUT after WEFT_TIMEOUT; the task is then destroyed.
+    // Runs the task to its end, and whatever else awaits on this loop meanwhile. For a loop without
+    // an executor. Throws what the task throws, WEFT_INTERRUPTED after weft_interrupt(), and, if no
+    // await has a deadline, WEFT_TIMED_OUT after WEFT_TIMEOUT; the task is then destroyed.
     template <class T>
     T run(Task<T> task) {
         if (resumer_)
@@ -178,7 +179,8 @@ class Loop {
 
     // For awaiters ------------------------------------------------------------------------------
 
-    // False: all requests have completed. Afterwards the coroutine may already run in another thread.
+    // False: all requests have completed. Afterwards the coroutine may already run in another
+    // thread.
     bool suspend(detail::Await& await, std::coroutine_handle<> coroutine) {
         bool is_earliest = false;
         {
@@ -383,7 +385,8 @@ class [[nodiscard]] RequestsAwait final : Await {
 
 }  // namespace detail
 
-// co_await when_all(...): all these requests have completed. Throws the first failure in their order.
+// co_await when_all(...): all these requests have completed. Throws the first failure in their
+// order.
 template <class... Requests>
 requires(sizeof...(Requests) > 0 && (std::same_as<std::remove_cvref_t<Requests>, Request> &&
                                      ...)) auto when_all(Requests&&... requests) {
@@ -487,8 +490,8 @@ inline constexpr bool is_task<Task<T>> = true;
 
 }  // namespace detail
 
-// A coroutine that a loop runs, with a result. It begins when a loop starts it, or when another one awaits
-// it, which also gives it its loop.
+// A coroutine that a loop runs, with a result. It begins when a loop starts it, or when another one
+// awaits it, which also gives it its loop.
 template <class T>
 class [[nodiscard]] Task {
   public:
@@ -631,8 +634,8 @@ struct TasksInOneArray {
 
 }  // namespace detail
 
-// co_await when_all(...): begins these tasks side by side and waits until all have ended; get() then has
-// their results. Throws the first failure in their order.
+// co_await when_all(...): begins these tasks side by side and waits until all have ended; get()
+// then has their results. Throws the first failure in their order.
 template <class... Ts>
 requires(sizeof...(Ts) > 0) auto when_all(Task<Ts>&... tasks) {
     return detail::TasksAwait(detail::TaskPointers<Ts...>{{&tasks...}});

@@ -1,5 +1,7 @@
-/* Weft in a program that uses MPI. Include it where you include mpi.h: the functions below are compiled
-   into your program, against your MPI, so that one build of Weft works with any MPI. */
+/*
+ * Weft in a program that uses MPI. Include it where you include mpi.h: the functions below are
+ * compiled into your program, against your MPI, so that one build of Weft works with any MPI.
+ */
 #ifndef WEFT_MPI_H
 #define WEFT_MPI_H
 
@@ -97,14 +99,14 @@ static WEFT_INLINE void weft_mpi_warn_of_launcher(void) {
 }
 
 /**
- * Make a Weft communicator of the processes of an MPI communicator, with their ranks there. Otherwise as
- * weft_comm_from_oob. Start the program with the MPI's own mpiexec, not with weft run.
+ * Make a Weft communicator of the processes of an MPI communicator, with their ranks there.
+ * Otherwise as weft_comm_from_oob. Start the program with the MPI's own mpiexec, not with weft run.
  *
- * Weft does not keep `comm` and no longer needs the MPI afterwards, except with WEFT_TRANSPORT=mpi: then
- * all messages go over the MPI until weft_finalize, which must come before MPI_Finalize.
+ * Weft does not keep `comm` and no longer needs the MPI afterwards, except with WEFT_TRANSPORT=mpi:
+ * then all messages go over the MPI until weft_finalize, which must come before MPI_Finalize.
  *
- * With WEFT_TRANSPORT=mpi, engines with a thread need MPI_THREAD_MULTIPLE; if the MPI provides less, the
- * default engine is `manual`.
+ * With WEFT_TRANSPORT=mpi, engines with a thread need MPI_THREAD_MULTIPLE; if the MPI provides
+ * less, the default engine is `manual`.
  *
  * Agree     as weft_comm_from_oob.
  * Calling   after MPI_Init, one thread, collective over `comm`; blocks.

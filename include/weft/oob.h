@@ -1,6 +1,8 @@
-/* Communicators of processes that another library has started. They find each other by an out-of-band
-   exchange; if that library is an MPI, it can also give them a channel for all their messages.
-   weft/mpi.h provides both for an MPI. */
+/*
+ * Communicators of processes that another library has started. They find each other by an
+ * out-of-band exchange; if that library is an MPI, it can also give them a channel for all their
+ * messages. weft/mpi.h provides both for an MPI.
+ */
 #ifndef WEFT_OOB_H
 #define WEFT_OOB_H
 
@@ -16,8 +18,8 @@ extern "C" {
 #endif
 
 /**
- * A channel of an MPI, for WEFT_TRANSPORT=mpi: messages between the processes of the group, separate from
- * the program's other messages. The functions return 0, or an error of the MPI.
+ * A channel of an MPI, for WEFT_TRANSPORT=mpi: messages between the processes of the group,
+ * separate from the program's other messages. The functions return 0, or an error of the MPI.
  *
  * A request takes `request_bytes` bytes. Weft keeps requests, also in arrays. It does not test a
  * completed request again before it reuses it.
@@ -28,11 +30,16 @@ extern "C" {
 typedef struct weft_mpi_channel {
     int any_thread; /* not 0: any thread may call the functions, at any time */
     size_t request_bytes;
-    /* Opens the channel. Collective; blocks. `context` is weft_oob's. If `open` is null there is none. */
+    /*
+     * Opens the channel. Collective; blocks. `context` is weft_oob's. If `open` is null there is
+     * none.
+     */
     int (*open)(void* context, void** channel);
-    /* Sends to process `to`; receives at most `bytes` from any process. The messages of one process
-       match the receives in order. `receive` may return WEFT_MPI_NOTHING: no message has come, and the
-       receive, which test_some skips, is tried again later. */
+    /*
+     * Sends to process `to`; receives at most `bytes` from any process. The messages of one process
+     * match the receives in order. `receive` may return WEFT_MPI_NOTHING: no message has come, and
+     * the receive, which test_some skips, is tried again later.
+     */
     int (*send)(void* channel, const void* data, int bytes, int to, void* request);
     int (*receive)(void* channel, void* data, int bytes, void* request);
     /* Writes to *ended how many of `count` requests have completed, and to `indices` which. Skips
@@ -49,28 +56,31 @@ typedef struct weft_oob {
     int rank;            /* of the calling process in the group */
     int ranks;
 
-    /* Gathers `bytes` bytes of every process into all[ranks][bytes], by rank. Blocks. Returns 0, or an
-       error of the library's own. */
+    /*
+     * Gathers `bytes` bytes of every process into all[ranks][bytes], by rank. Blocks. Returns 0, or
+     * an error of the library's own.
+     */
     int (*allgather)(void* context, const void* mine, void* all, int bytes);
 
     weft_mpi_channel mpi; /* zeros: none */
 } weft_oob;
 
 /**
- * Make a communicator of the processes of `oob`, with their ranks there. It is like any other: its ranks
- * use shm and tcp, unless WEFT_TRANSPORT=mpi.
+ * Make a communicator of the processes of `oob`, with their ranks there. It is like any other: its
+ * ranks use shm and tcp, unless WEFT_TRANSPORT=mpi.
  *
- * The first call joins the job, as weft_init does, unless weft_init was called: the group is then the
- * job, and weft_comm_world has its ranks. Other calls make a communicator of some or all ranks of the
- * job.
+ * The first call joins the job, as weft_init does, unless weft_init was called: the group is then
+ * the job, and weft_comm_world has its ranks. Other calls make a communicator of some or all ranks
+ * of the job.
  *
- * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every rank.
- * Calling   one thread, collective over the group; blocks until all its processes have called it. If a
- *           process ends or fails meanwhile, the other library handles that.
+ * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
+ *           rank.
+ * Calling   one thread, collective over the group; blocks until all its processes have called it.
+ *           If a process ends or fails meanwhile, the other library handles that.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
- *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or is initialized in some
- *           of them but not in all, or they belong to different jobs. Refused on every rank.
+ *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or is initialized in
+ *           some of them but not in all, or they belong to different jobs. Refused on every rank.
  *           WEFT_REFUSED_UNSUPPORTED: a function of `oob` failed; or WEFT_ENGINE=thread with
  *           WEFT_TRANSPORT=mpi and an MPI below MPI_THREAD_MULTIPLE.
  *           WEFT_REFUSED_SETTING, WEFT_REFUSED_MEMORY, WEFT_BROKEN_*: as weft_init.
@@ -98,27 +108,29 @@ typedef struct weft_members {
 } weft_members;
 
 /**
- * Make a communicator of ranks that know each other, without a message: for libraries whose ranks already agree on
- * communicators. It has the settings of weft_comm_world, but uses all links, and has no dedicated connections for task
- * lists.
+ * Make a communicator of ranks that know each other, without a message: for libraries whose ranks
+ * already agree on communicators. It has the settings of weft_comm_world, but uses all links, and
+ * has no dedicated connections for task lists.
  *
  * Members find each other's messages by `number`, of which Weft uses a hash of 39 bits: of n living
- * communicators that share ranks, two get the same one with a probability of about n^2 / 2^40.
- * A rank that already has the other communicator refuses; members without that other one find theirs broken
- * (WEFT_BROKEN_MEMORY). A number may be used again when all members have freed its communicator, and none of
- * them has since then been inside a weft_expect_comms or a constructor that began before.
+ * communicators that share ranks, two get the same one with a probability of about n^2 / 2^40. A
+ * rank that already has the other communicator refuses; members without that other one find theirs
+ * broken (WEFT_BROKEN_MEMORY). A number may be used again when all members have freed its
+ * communicator, and none of them has since then been inside a weft_expect_comms or a constructor
+ * that began before.
  *
- * Agree     `number`, `ranks`, `world_ranks` and the grid are the same on every member. No other communicator of
- *           the job that is not freed has the number. A graph is not compared with those of other members: rank a must
- *           name b as a destination as often as b names a as a source.
- * Calling   any thread. Does not block, and does not wait for the other members. If their messages may come before this
- *           call, announce it by weft_expect_comms.
+ * Agree     `number`, `ranks`, `world_ranks` and the grid are the same on every member. No other
+ *           communicator of the job that is not freed has the number. A graph is not compared with
+ *           those of other members: rank a must name b as a destination as often as b names a as a
+ *           source.
+ * Calling   any thread. Does not block, and does not wait for the other members. If their messages
+ *           may come before this call, announce it by weft_expect_comms.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_STATE before weft_init. WEFT_REFUSED_MEMORY.
- *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `members`, a null `comm`; ranks that are not in the
- *           job, are named twice, or do not include the caller; a grid with more or fewer places than
- *           ranks, bad neighbors, or both topologies; a number, or its hash, that another
- *           communicator of this rank has.
+ *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `members`, a null `comm`; ranks that
+ *           are not in the job, are named twice, or do not include the caller; a grid with more or
+ *           fewer places than ranks, bad neighbors, or both topologies; a number, or its hash, that
+ *           another communicator of this rank has.
  *           WEFT_BROKEN_*: a member died, broke the communicator or ran out of memory. On other
  *           members it is broken.
  *           *comm is untouched unless WEFT_OK.
@@ -126,37 +138,38 @@ typedef struct weft_members {
 WEFT_API weft_status weft_comm_from_members(const weft_members* members, weft_comm* comm);
 
 /**
- * Say that other ranks may use a communicator before this rank has made it (weft_comm_from_members): from now
- * on Weft keeps messages of communicators that this rank does not have. Otherwise it drops them, like those of freed
- * communicators. Calls are counted.
+ * Say that other ranks may use a communicator before this rank has made it
+ * (weft_comm_from_members): from now on Weft keeps messages of communicators that this rank does
+ * not have. Otherwise it drops them, like those of freed communicators. Calls are counted.
  *
- * To be sure that no message comes too early, call weft_expect_comms(1), then synchronize with the other
- * members, for example by the collective after which ranks may make the communicator; and
+ * To be sure that no message comes too early, call weft_expect_comms(1), then synchronize with the
+ * other members, for example by the collective after which ranks may make the communicator; and
  * weft_expect_comms(0) when it is made.
  *
  * `more`    1: one more is expected. 0: ends one such call.
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for another value; WEFT_REFUSED_MEMORY; WEFT_REFUSED_STATE before
- *           weft_init, or if none is expected.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for another value; WEFT_REFUSED_MEMORY;
+ *           WEFT_REFUSED_STATE before weft_init, or if none is expected.
  */
 WEFT_API weft_status weft_expect_comms(int more);
 
 /**
- * Take the place of a call of a collective that this rank cannot make, though others may: for libraries that make the
- * calls of a program. If any other rank makes that call, started or persistent, the communicator breaks on all ranks
- * with WEFT_BROKEN_MESSAGE; the sentence names this rank, and `why` as far as it fits (55 bytes). If all ranks refuse
- * the call, the communicator goes on.
+ * Take the place of a call of a collective that this rank cannot make, though others may: for
+ * libraries that make the calls of a program. If any other rank makes that call, started or
+ * persistent, the communicator breaks on all ranks with WEFT_BROKEN_MESSAGE; the sentence names
+ * this rank, and `why` as far as it fits (55 bytes). If all ranks refuse the call, the communicator
+ * goes on.
  *
- * Agree     the order of calls on `comm`, made or refused, nonblocking, blocking or persistent, is the same on every
- *           rank.
+ * Agree     the order of calls on `comm`, made or refused, nonblocking, blocking or persistent, is
+ *           the same on every rank.
  * Calling   any thread, one at a time per communicator. Does not block.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT: a null `why`; WEFT_REFUSED_HANDLE; WEFT_REFUSED_STATE.
  */
 WEFT_API weft_status weft_comm_refuse_call(weft_comm comm, const char* why);
 
 /**
- * Break a communicator on all its ranks, because this rank cannot go on with it: as when another rank makes a call that
- * was refused by weft_comm_refuse_call.
+ * Break a communicator on all its ranks, because this rank cannot go on with it: as when another
+ * rank makes a call that was refused by weft_comm_refuse_call.
  *
  * Calling   any thread. Does not block.
  * Returns   as weft_comm_refuse_call.

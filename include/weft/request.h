@@ -15,10 +15,10 @@ extern "C" {
 /**
  * An operation of the program. It is active from its start until a test or wait has completed it.
  *
- * A nonblocking request is started by the call that makes it, and becomes WEFT_REQUEST_NULL when it is
- * completed. A persistent request (weft_allreduce_init, ...) is inactive at first and after each
- * completion; weft_start starts it, weft_request_free frees it. Tests and waits treat null and inactive
- * requests as complete; null ones even before weft_init and after weft_finalize.
+ * A nonblocking request is started by the call that makes it, and becomes WEFT_REQUEST_NULL when it
+ * is completed. A persistent request (weft_allreduce_init, ...) is inactive at first and after each
+ * completion; weft_start starts it, weft_request_free frees it. Tests and waits treat null and
+ * inactive requests as complete; null ones even before weft_init and after weft_finalize.
  *
  * One thread may complete what another has started. If several wait for the same nonblocking
  * request, one of them gets its outcome, and the others get WEFT_REFUSED_HANDLE.
@@ -87,8 +87,8 @@ WEFT_API weft_status weft_test(weft_request* request);
  *
  * Calling   any thread.
  * Returns   as weft_test, never WEFT_PENDING. WEFT_INTERRUPTED: weft_interrupt() was called;
- *           *request is still pending. WEFT_TIMED_OUT: WEFT_TIMEOUT, which bounds every wait without
- *           a deadline, has passed; as from weft_wait_until.
+ *           *request is still pending. WEFT_TIMED_OUT: WEFT_TIMEOUT, which bounds every wait
+ *           without a deadline, has passed; as from weft_wait_until.
  * Source    MPI-5.0 section 3.7.3
  */
 WEFT_API weft_status weft_wait(weft_request* request);
@@ -97,8 +97,8 @@ WEFT_API weft_status weft_wait(weft_request* request);
  * As weft_wait, but at most until `deadline_ns` on CLOCK_MONOTONIC.
  *
  * Returns   as weft_wait. WEFT_TIMED_OUT: the operation goes on, and nothing is lost;
- *           weft_last_detail() names ranks whose messages have not come, or that have not taken this
- *           rank's. With a deadline in the past this is a test.
+ *           weft_last_detail() names ranks whose messages have not come, or that have not taken
+ *           this rank's. With a deadline in the past this is a test.
  */
 WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns);
 
@@ -111,8 +111,9 @@ WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns)
  * Calling   any thread. Does not block.
  * Returns   WEFT_OK: all completed successfully. WEFT_PENDING: none was completed, statuses are
  *           untouched. WEFT_BROKEN_*: all completed; the first status in array order that is not
- *           WEFT_OK. WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Or a nonblocking
- *           one is named twice, or another thread completed it meanwhile; the others have completed.
+ *           WEFT_OK. WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Or a
+ *           nonblocking one is named twice, or another thread completed it meanwhile; the others
+ *           have completed.
  * Source    MPI-5.0 section 3.7.5
  */
 WEFT_API weft_status weft_testall(size_t count, weft_request* requests, weft_status* statuses);
@@ -164,7 +165,8 @@ WEFT_API weft_status weft_waitany(size_t count, weft_request* requests, size_t* 
  * Shapes    requests [count]; *completed: how many, WEFT_NONE if none was active;
  *           indices [count], in array order; statuses [count] like indices, or null.
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK: *completed requests completed successfully. WEFT_PENDING: none, *completed is 0.
+ * Returns   WEFT_OK: *completed requests completed successfully. WEFT_PENDING: none, *completed is
+ *           0.
  *           WEFT_BROKEN_*: the first status of a completed request that is not WEFT_OK.
  *           WEFT_REFUSED_*: as weft_testall.
  * Source    MPI-5.0 section 3.7.5
@@ -185,18 +187,18 @@ WEFT_API weft_status weft_waitsome(size_t count, weft_request* requests, size_t*
                                    size_t* indices, weft_status* statuses);
 
 /**
- * Advance pending operations without completing a request: for a program that waits for something else while it uses
- * the engine `manual` or operations of weft_op_create_confined.
+ * Advance pending operations without completing a request: for a program that waits for something
+ * else while it uses the engine `manual` or operations of weft_op_create_confined.
  *
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK: nothing is pending. WEFT_PENDING: operations are, or completed ones still owe messages to other
- *           ranks. WEFT_REFUSED_STATE before weft_init.
+ * Returns   WEFT_OK: nothing is pending. WEFT_PENDING: operations are, or completed ones still owe
+ *           messages to other ranks. WEFT_REFUSED_STATE before weft_init.
  */
 WEFT_API weft_status weft_progress(void);
 
 /**
- * Make the wait in progress return WEFT_INTERRUPTED; if there is none, the next wait that would block.
- * For signal handlers, such as that for Ctrl-C.
+ * Make the wait in progress return WEFT_INTERRUPTED; if there is none, the next wait that would
+ * block. For signal handlers, such as that for Ctrl-C.
  *
  * Calling   any thread, and from signal handlers (async-signal-safe).
  */

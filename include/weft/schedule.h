@@ -19,9 +19,9 @@ extern "C" {
  * One rank's part in a communication that the program designs: a graph of operations.
  *
  * It is open at first, and calls add operations to it. Each starts at once, or after those that
- * weft_schedule_after names. When it is sealed, weft_schedule_init binds it to buffers: that gives a
- * persistent request like any collective's. Every rank of the communicator makes its own schedule,
- * possibly an empty one.
+ * weft_schedule_after names. When it is sealed, weft_schedule_init binds it to buffers: that gives
+ * a persistent request like any collective's. Every rank of the communicator makes its own
+ * schedule, possibly an empty one.
  *
  * Messages between two ranks match in the order in which the two schedules add them. Unordered
  * operations may run at the same time; weft_schedule_check finds those that conflict.
@@ -30,7 +30,9 @@ typedef struct weft_schedule_handle* weft_schedule;
 
 #define WEFT_SCHEDULE_NULL ((weft_schedule)0)
 
-/** An operation of a schedule. Sentences number them from 0, in the order in which they were added. */
+/**
+ * An operation of a schedule. Sentences number them from 0, in the order in which they were added.
+ */
 typedef uint64_t weft_node;
 
 /** As a predecessor: none. */
@@ -53,18 +55,16 @@ typedef struct weft_region {
 /**
  * A function of the program as an operation: may read and write the `bytes` at `data`.
  *
- * It runs in whichever thread advances operations: the progress thread, or one that waits or tests; never
- * in a start. Meanwhile other threads may start, test and wait, and then advance all other operations,
- * other functions included. If the communicator breaks while it runs, the operation ends when it has
- * returned.
- * It must not call Weft: starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE. But if its request
- * was started in a fiber (weft/fiber.hpp), it runs in a fiber of the same thread, and may call Weft and wait; not for its
- * own request, nor on the schedule's communicator (docs/fibers.md).
- * If it throws an exception, or ends its thread (pthread_exit), the communicator breaks with
- * WEFT_BROKEN_FUNCTION, on all ranks. (In a fiber it must not end its thread.)
- * It begins in the default state of floating-point arithmetic; its stack is that of a
- * weft_op_function.
- * `context` is the one given to weft_schedule_call.
+ * It runs in whichever thread advances operations: the progress thread, or one that waits or tests;
+ * never in a start. Meanwhile other threads may start, test and wait, and then advance all other
+ * operations, other functions included. If the communicator breaks while it runs, the operation
+ * ends when it has returned. It must not call Weft: starts, waits, constructors and frees are
+ * refused with WEFT_REFUSED_STATE. But if its request was started in a fiber (weft/fiber.hpp), it
+ * runs in a fiber of the same thread, and may call Weft and wait; not for its own request, nor on
+ * the schedule's communicator (docs/fibers.md). If it throws an exception, or ends its thread
+ * (pthread_exit), the communicator breaks with WEFT_BROKEN_FUNCTION, on all ranks. (In a fiber it
+ * must not end its thread.) It begins in the default state of floating-point arithmetic; its stack
+ * is that of a weft_op_function. `context` is the one given to weft_schedule_call.
  */
 typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 
@@ -77,8 +77,8 @@ typedef void (*weft_schedule_function)(void* data, size_t bytes, void* context);
 WEFT_API weft_status weft_schedule_create(weft_comm comm, weft_schedule* schedule);
 
 /**
- * Free a schedule; *schedule becomes WEFT_SCHEDULE_NULL. Its requests stay valid. weft_finalize frees
- * schedules that are left.
+ * Free a schedule; *schedule becomes WEFT_SCHEDULE_NULL. Its requests stay valid. weft_finalize
+ * frees schedules that are left.
  *
  * Calling   any thread. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: null, or already freed.
@@ -99,8 +99,8 @@ WEFT_API weft_status weft_schedule_scratch(weft_schedule schedule, int64_t bytes
 /**
  * Send a region to `peer`, another rank of the schedule's communicator.
  *
- * Agree     the k-th send to a rank and that rank's k-th receive from this one have the same number of bytes. Otherwise
- *           the request fails with WEFT_BROKEN_MESSAGE, or never completes.
+ * Agree     the k-th send to a rank and that rank's k-th receive from this one have the same number
+ *           of bytes. Otherwise the request fails with WEFT_BROKEN_MESSAGE, or never completes.
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK: added; *node names it, unless `node` is null. WEFT_REFUSED_*: nothing added,
  *           *node untouched.
@@ -134,9 +134,9 @@ WEFT_API weft_status weft_schedule_reduce_right(weft_schedule schedule, weft_reg
                                                 weft_region into, weft_node* node);
 
 /**
- * Call `function` with the region and `context`; the region may have zero bytes. The function may touch
- * other memory, but weft_schedule_check knows only the region.
- * Calling and Returns as weft_schedule_send.
+ * Call `function` with the region and `context`; the region may have zero bytes. The function may
+ * touch other memory, but weft_schedule_check knows only the region. Calling and Returns as
+ * weft_schedule_send.
  */
 WEFT_API weft_status weft_schedule_call(weft_schedule schedule, weft_region data,
                                         weft_schedule_function function, void* context,
@@ -151,8 +151,8 @@ WEFT_API weft_status weft_schedule_join(weft_schedule schedule, weft_node* node)
 /**
  * Let `node` start only when `predecessor` has completed. WEFT_NODE_NONE: changes nothing.
  *
- * A send has completed when its region may be written again. A message starts after all earlier ones
- * to (or from) the same peer have started, so none of these may wait for it.
+ * A send has completed when its region may be written again. A message starts after all earlier
+ * ones to (or from) the same peer have started, so none of these may wait for it.
  *
  * Calling   any thread, one at a time per schedule. Local.
  * Returns   WEFT_OK. WEFT_REFUSED_HANDLE: not a node of this schedule. WEFT_REFUSED_STATE: sealed.
@@ -177,9 +177,9 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
  * operations never touch the same bytes while one of them writes.
  *
  * The check does not know the intended result. It cannot detect a contribution that is missing or
- * counted twice, operands in the wrong order for an operation that does not commute, a buffer that is
- * not filled, or what the functions of weft_schedule_call touch outside their region. To find these,
- * compare the results of runs.
+ * counted twice, operands in the wrong order for an operation that does not commute, a buffer that
+ * is not filled, or what the functions of weft_schedule_call touch outside their region. To find
+ * these, compare the results of runs.
  *
  * Agree     every rank calls it, with its sealed schedule on the same communicator, in the same
  *           order among the operations of that communicator.
@@ -193,12 +193,12 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
 WEFT_API weft_status weft_schedule_check(weft_schedule schedule);
 
 /**
- * Make an inactive persistent request of a sealed schedule. The calls of weft/request.h start, complete
- * and free it; it outlives the schedule's handle. A schedule may have many requests.
+ * Make an inactive persistent request of a sealed schedule. The calls of weft/request.h start,
+ * complete and free it; it outlives the schedule's handle. A schedule may have many requests.
  *
- * Shapes    send_buf and recv_buf hold all regions in them; null if there are none. `type` and `op` are
- *           those of all reductions, whose regions are whole elements of `type` at offsets that are
- *           multiples of its alignment; WEFT_OP_NULL if there are none.
+ * Shapes    send_buf and recv_buf hold all regions in them; null if there are none. `type` and `op`
+ *           are those of all reductions, whose regions are whole elements of `type` at offsets that
+ *           are multiples of its alignment; WEFT_OP_NULL if there are none.
  * Lent      both buffers, from each start until its completion.
  * Agree     every rank calls it, in the same order among all calls that make persistent requests on
  *           the communicator, and starts each request the same number of times.

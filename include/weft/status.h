@@ -42,8 +42,10 @@ typedef enum weft_status WEFT_ANY_INT {
     /* A rank ran out of memory or descriptors after a start, or there is no descriptor for the
        connection to it; the detail names the rank. Other communicators go on. */
     WEFT_BROKEN_MEMORY = -104,
-    /* A function of the program (weft_op_create, weft_schedule_call) threw an exception; the detail names the rank.
-       Other communicators go on. */
+    /*
+     * A function of the program (weft_op_create, weft_schedule_call) threw an exception; the detail
+     * names the rank. Other communicators go on.
+     */
     WEFT_BROKEN_FUNCTION = -105
 } weft_status;
 

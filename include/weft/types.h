@@ -35,8 +35,8 @@ typedef enum weft_type WEFT_ANY_INT {
 } weft_type;
 
 /**
- * The type of uninterpreted elements of `bytes` bytes, 1 ... WEFT_OPAQUE_MAX, which only user-defined
- * operations combine. All collectives take it; no algorithm cuts an element.
+ * The type of uninterpreted elements of `bytes` bytes, 1 ... WEFT_OPAQUE_MAX, which only
+ * user-defined operations combine. All collectives take it; no algorithm cuts an element.
  */
 #define WEFT_OPAQUE(bytes) ((weft_type)(0x40000000 | (int)(bytes)))
 #define WEFT_OPAQUE_MAX 0x1000000
@@ -44,12 +44,12 @@ typedef enum weft_type WEFT_ANY_INT {
 /**
  * A reduction operation: one of the constants below, or one made by weft_op_create.
  *
- * Whichever thread combines operands, it rounds as the thread does that starts the operation, or makes
- * the persistent request (fesetround); otherwise in the default state of floating-point arithmetic:
- * without flushing subnormal numbers to zero, without traps. So a result does not depend on timing,
- * and is the same on all ranks if all round in the same direction. The state and the exception flags
- * of the program's threads stay as they are; overflows and the like in a reduction raise no flags
- * there.
+ * Whichever thread combines operands, it rounds as the thread does that starts the operation, or
+ * makes the persistent request (fesetround); otherwise in the default state of floating-point
+ * arithmetic: without flushing subnormal numbers to zero, without traps. So a result does not
+ * depend on timing, and is the same on all ranks if all round in the same direction. The state and
+ * the exception flags of the program's threads stay as they are; overflows and the like in a
+ * reduction raise no flags there.
  */
 typedef struct weft_op_handle* weft_op;
 
@@ -71,10 +71,11 @@ typedef struct weft_op_handle* weft_op;
  * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`, aligned
  * only as well as the program's buffers.
  *
- * It may run in the progress thread, or in a wait or a test, concurrently with other calls of Weft, and in several
- * threads at the same time if several operations use it. It must not call Weft: starts, waits, constructors and frees
- * are refused with WEFT_REFUSED_STATE. If it throws an exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on
- * all ranks; also if it ends its thread (pthread_exit). `context` is the one of weft_op_create.
+ * It may run in the progress thread, or in a wait or a test, concurrently with other calls of Weft,
+ * and in several threads at the same time if several operations use it. It must not call Weft:
+ * starts, waits, constructors and frees are refused with WEFT_REFUSED_STATE. If it throws an
+ * exception, the communicator breaks with WEFT_BROKEN_FUNCTION, on all ranks; also if it ends its
+ * thread (pthread_exit). `context` is the one of weft_op_create.
  *
  * It begins in the state of floating-point arithmetic that weft_op describes; a state that it sets
  * ends with it. The progress thread has a stack as large as the program's first thread may have
@@ -97,8 +98,9 @@ WEFT_API weft_status weft_op_create(weft_op_function function, int commutative, 
                                     weft_op* op);
 
 /**
- * As weft_op_create, but the function runs only in the program's own threads: inside their tests, waits, blocking
- * calls and weft_progress, never in one of Weft's. Operations that depend on it do not advance between those calls.
+ * As weft_op_create, but the function runs only in the program's own threads: inside their tests,
+ * waits, blocking calls and weft_progress, never in one of Weft's. Operations that depend on it do
+ * not advance between those calls.
  *
  * Calling   as weft_op_create.
  * Returns   as weft_op_create.
@@ -107,8 +109,8 @@ WEFT_API weft_status weft_op_create_confined(weft_op_function function, int comm
                                              void* context, weft_op* op);
 
 /**
- * Free an operation made by weft_op_create or weft_op_create_confined; *op becomes WEFT_OP_NULL. Operations already
- * started with it finish.
+ * Free an operation made by weft_op_create or weft_op_create_confined; *op becomes WEFT_OP_NULL.
+ * Operations already started with it finish.
  *
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a predefined, null or freed operation.
  */

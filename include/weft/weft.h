@@ -1,4 +1,7 @@
-/* Weft: nonblocking collective operations that run in the background. Includes everything but mpi.h. */
+/*
+ * Weft: nonblocking collective operations that run in the background. Includes everything but
+ * mpi.h.
+ */
 #ifndef WEFT_WEFT_H
 #define WEFT_WEFT_H
 

@@ -4,8 +4,9 @@
 //
 // Errors    Every status but WEFT_OK is thrown as weft::Error, with its code and its sentence. "Not
 //           yet" is not an error: test, and waits with a deadline, return false.
-// Buffers   Contiguous ranges of trivially copyable elements; counts follow from their sizes. A buffer
-//           lent to an operation must outlive it, so temporaries that own elements do not compile.
+// Buffers   Contiguous ranges of trivially copyable elements; counts follow from their sizes. A
+//           buffer lent to an operation must outlive it, so temporaries that own elements do not
+//           compile.
 // Threads   As in C. Only one thread at a time may use an object.
 #pragma once
 
@@ -38,8 +39,8 @@ inline namespace cpp {
 
 // --- Errors --------------------------------------------------------------------------------------
 
-// A refused call, a failed operation, or a wait that weft_interrupt ended (its request is then still
-// pending).
+// A refused call, a failed operation, or a wait that weft_interrupt ended (its request is then
+// still pending).
 class Error : public std::runtime_error {
   public:
     Error(weft_status code, const std::string& sentence)
@@ -124,8 +125,8 @@ consteval weft_type type() {
 
 }  // namespace detail
 
-// The weft_type of a C++ type. Where there is none (char, bool, enumerations, structs): WEFT_BYTE, one
-// per byte.
+// The weft_type of a C++ type. Where there is none (char, bool, enumerations, structs): WEFT_BYTE,
+// one per byte.
 template <class T>
 inline constexpr weft_type type_of = detail::type<T>();
 
@@ -151,9 +152,9 @@ inline const weft_op maxloc = WEFT_MAXLOC;
 
 enum class Operands { in_any_order, in_rank_order };
 
-// A user-defined reduction: an associative function of two elements, as a lambda without captures, so
-// that nothing of it must outlive the operations. It may run in the progress thread and must not call
-// Weft. An exception does not get through: it breaks the communicator (WEFT_BROKEN_FUNCTION).
+// A user-defined reduction: an associative function of two elements, as a lambda without captures,
+// so that nothing of it must outlive the operations. It may run in the progress thread and must not
+// call Weft. An exception does not get through: it breaks the communicator (WEFT_BROKEN_FUNCTION).
 template <Reducible T>
 class Operation {
   public:
@@ -312,8 +313,8 @@ inline std::size_t wait_any(std::span<Request> requests) {
     return index;
 }
 
-// Returns how many have completed, `none` if none was active. `indices` gets theirs, and must have room
-// for all requests.
+// Returns how many have completed, `none` if none was active. `indices` gets theirs, and must have
+// room for all requests.
 inline std::size_t test_some(std::span<Request> requests, std::span<std::size_t> indices) {
     std::size_t completed = none;
     if (indices.size() < requests.size())
@@ -339,8 +340,8 @@ struct Completed {
     weft_status status;
 };
 
-// Requests that have completed, for a program that waits in its own way (docs/waiting.md). The requests
-// are completed by a test or wait, which returns at once.
+// Requests that have completed, for a program that waits in its own way (docs/waiting.md). The
+// requests are completed by a test or wait, which returns at once.
 class CompletionQueue {
   public:
     CompletionQueue() { check(weft_completion_queue_create(&handle_)); }
@@ -359,7 +360,8 @@ class CompletionQueue {
 
     weft_completion_queue handle() const noexcept { return handle_; }
 
-    // Readable while there are completions. Throws WEFT_REFUSED_UNSUPPORTED with the engines `manual` and `fiber`.
+    // Readable while there are completions. Throws WEFT_REFUSED_UNSUPPORTED with the engines
+    // `manual` and `fiber`.
     int descriptor() const {
         int descriptor = -1;
         check(weft_completion_fd(handle_, &descriptor));
@@ -397,8 +399,8 @@ class CompletionQueue {
 
 // --- Buffers -------------------------------------------------------------------------------------
 
-// As a send buffer: this rank's data is already in the receive buffer. As the receive buffer on the root
-// of a scatter: its block stays in the send buffer.
+// As a send buffer: this rank's data is already in the receive buffer. As the receive buffer on the
+// root of a scatter: its block stays in the send buffer.
 struct InPlace {};
 inline constexpr InPlace in_place{};
 
@@ -761,8 +763,8 @@ inline TypedPair typed(bool may_be_in_place, const TypedBlocks<const void>& send
 
 // --- Communicators -------------------------------------------------------------------------------
 
-// A group of ranks and the order of their operations. Communicators that were made from others are freed when
-// destroyed, world and self are not. A null one refuses every call.
+// A group of ranks and the order of their operations. Communicators that were made from others are
+// freed when destroyed, world and self are not. A null one refuses every call.
 class Communicator {
   public:
     Communicator() noexcept = default;
@@ -812,7 +814,8 @@ class Communicator {
         return made;
     }
 
-    // The ranks as a grid, for collectives among neighbors; null beyond its places. See weft_comm_cart.
+    // The ranks as a grid, for collectives among neighbors; null beyond its places. See
+    // weft_comm_cart.
     Communicator cart(std::span<const int> dims, std::span<const int> periods) const {
         detail::expect_elements("periods", periods.size(), dims.size(), "cart");
         Communicator made;
@@ -831,8 +834,8 @@ class Communicator {
         return made;
     }
 
-    // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. For communicators made by cart or
-    // graph.
+    // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. For
+    // communicators made by cart or graph.
     std::vector<int> sources() const { return neighbors(true); }
     std::vector<int> destinations() const { return neighbors(false); }
 
@@ -917,16 +920,16 @@ class Communicator {
         return value;
     }
 
-    // Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has all of them, and its
-    // first one gets the result
+    // Reduce-scatter: `send` has size() blocks, `recv` one; in place, `recv` has all of them, and
+    // its first one gets the result
     WEFT_FORMS(reduce_scatter_block, REDUCE_SCATTER_BLOCK,
                (template <ReducedBuffer R, BufferLike<R> S>),
                (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
                detail::scattered(send, recv, blocks(), function), op.handle(), 0)
 
     // Reduce-scatter with blocks that differ: `send` has all of them, contiguously, and `recv` this
-    // rank's, of counts[rank()] elements; in place, `recv` has all of them, and the result goes to its
-    // beginning
+    // rank's, of counts[rank()] elements; in place, `recv` has all of them, and the result goes to
+    // its beginning
     WEFT_FORMS(reduce_scatter, REDUCE_SCATTER, (template <ReducedBuffer R, BufferLike<R> S>),
                (S&& send, R&& recv, std::span<const std::size_t> counts,
                 OperationOn<std::ranges::range_value_t<R>> op),
@@ -937,8 +940,8 @@ class Communicator {
                (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
                detail::buffers(send, recv, 1, function), op.handle(), 0)
 
-    // Exclusive scan: rank r gets the result for ranks 0..r-1, rank 0 nothing: its `recv` is ignored,
-    // unless it is in place
+    // Exclusive scan: rank r gets the result for ranks 0..r-1, rank 0 nothing: its `recv` is
+    // ignored, unless it is in place
     WEFT_FORMS(exscan, EXSCAN, (template <ReducedBuffer R, BufferLike<R> S>),
                (S&& send, R&& recv, OperationOn<std::ranges::range_value_t<R>> op),
                detail::from_below(rank() == 0, send, recv, function), op.handle(), 0)
@@ -976,9 +979,9 @@ class Communicator {
                detail::exchanged(send, recv, everyone(), send_counts, recv_counts,
                                  send_displacements, recv_displacements, function), WEFT_OP_NULL, 0)
 
-    // Among neighbors: for communicators made by cart or graph. `recv` has a block of each source. A
-    // missing neighbor's block keeps its place if all blocks have one size; if sizes differ it takes no
-    // room.
+    // Among neighbors: for communicators made by cart or graph. `recv` has a block of each source.
+    // A missing neighbor's block keeps its place if all blocks have one size; if sizes differ it
+    // takes no room.
     WEFT_FORMS(neighbor_allgather, NEIGHBOR_ALLGATHER, (template <OutBuffer R, BufferOf<R> S>),
                (S&& send, R&& recv),
                detail::buffers(send, recv, degrees().sources, function), WEFT_OP_NULL, 0)

@@ -42,8 +42,8 @@ struct Algorithm {
     // The makespan if a message takes one unit, with Tuning::ports. Null, or no_claim of a call: it
     // depends on the topology.
     std::int64_t (*rounds)(const GlobalArgs&);
-    // The most that any rank sends. Null, or for bytes a call whose sizes not all ranks know: a rank sends each of its
-    // blocks once, to its destination.
+    // The most that any rank sends. Null, or for bytes a call whose sizes not all ranks know: a
+    // rank sends each of its blocks once, to its destination.
     std::int64_t (*sent_messages_max)(const GlobalArgs&);
     std::int64_t (*sent_bytes_max)(const GlobalArgs&);
     // The sum over all ranks of the bytes sent to other nodes. Null: no claim.
@@ -56,7 +56,8 @@ struct Algorithm {
     }
     bool follows_inner() const { return tunes == Tunes::inner || tunes == Tunes::leaders; }
 
-    // The need that a call does not meet ("an operation that commutes; this call's does not"); empty: none.
+    // The need that a call does not meet ("an operation that commutes; this call's does not");
+    // empty: none.
     std::string unmet_need(const GlobalArgs& agreed) const;
     // All needs, regardless of the call ("an operation that commutes"); empty: none.
     std::string needs_in_words() const;

@@ -177,7 +177,8 @@ constexpr CollectiveSpec specs[] = {
      .sizes = Sizes::known_to_all,
      .promise = all_to_all_ranks,
      .algorithms = algorithms_of(Collective::allgatherv)},
-    // Reduce-scatter: rank r gets the combination of all ranks' blocks r; blocks may differ in size.
+    // Reduce-scatter: rank r gets the combination of all ranks' blocks r; blocks may differ in
+    // size.
     {.collective = Collective::reduce_scatter,
      .name = "reduce_scatter",
      .reduces = true,
@@ -196,7 +197,8 @@ constexpr CollectiveSpec specs[] = {
      .recv = everywhere(Blocks::one),
      .promise = combine_up_to_rank,
      .algorithms = algorithms_of(Collective::scan)},
-    // Exclusive scan: rank r gets the combination of the blocks of ranks 0..r-1; rank 0 gets nothing.
+    // Exclusive scan: rank r gets the combination of the blocks of ranks 0..r-1; rank 0 gets
+    // nothing.
     {.collective = Collective::exscan,
      .name = "exscan",
      .reduces = true,
@@ -215,7 +217,8 @@ constexpr CollectiveSpec specs[] = {
      .sizes = Sizes::rank_local,
      .promise = all_to_root,
      .algorithms = algorithms_of(Collective::gatherv)},
-    // Scatterv: every rank gets its block from the root; blocks may differ in size and lie anywhere.
+    // Scatterv: every rank gets its block from the root; blocks may differ in size and lie
+    // anywhere.
     {.collective = Collective::scatterv,
      .name = "scatterv",
      .has_root = true,
@@ -225,8 +228,8 @@ constexpr CollectiveSpec specs[] = {
      .sizes = Sizes::rank_local,
      .promise = own_block_of_root,
      .algorithms = algorithms_of(Collective::scatterv)},
-    // Alltoallv: block s of rank r's result is block r of rank s's contribution; blocks may differ in size
-    // and lie anywhere.
+    // Alltoallv: block s of rank r's result is block r of rank s's contribution; blocks may differ
+    // in size and lie anywhere.
     {.collective = Collective::alltoallv,
      .name = "alltoallv",
      .in_place = InPlace::send,
@@ -235,8 +238,8 @@ constexpr CollectiveSpec specs[] = {
      .sizes = Sizes::rank_local,
      .promise = exchange,
      .algorithms = algorithms_of(Collective::alltoallv)},
-    // Alltoallw: block s of rank r's result is block r of rank s's contribution; blocks may differ in size and
-    // type, and lie anywhere.
+    // Alltoallw: block s of rank r's result is block r of rank s's contribution; blocks may differ
+    // in size and type, and lie anywhere.
     {.collective = Collective::alltoallw,
      .name = "alltoallw",
      .in_place = InPlace::send,
@@ -246,8 +249,8 @@ constexpr CollectiveSpec specs[] = {
      .has_types = true,
      .promise = exchange,
      .algorithms = algorithms_of(Collective::alltoallw)},
-    // Neighbor_allgather: every rank sends its contribution to all its neighbors in a topology, and gets
-    // theirs.
+    // Neighbor_allgather: every rank sends its contribution to all its neighbors in a topology, and
+    // gets theirs.
     {.collective = Collective::neighbor_allgather,
      .name = "neighbor_allgather",
      .send = everywhere(Blocks::one),
@@ -264,8 +267,8 @@ constexpr CollectiveSpec specs[] = {
      .sizes = Sizes::rank_local,
      .promise = from_neighbors<true>,
      .algorithms = algorithms_of(Collective::neighbor_allgatherv)},
-    // Neighbor_alltoall: every rank sends a block to each of its neighbors in a topology, and gets one
-    // from each.
+    // Neighbor_alltoall: every rank sends a block to each of its neighbors in a topology, and gets
+    // one from each.
     {.collective = Collective::neighbor_alltoall,
      .name = "neighbor_alltoall",
      .send = everywhere(Blocks::neighbors),

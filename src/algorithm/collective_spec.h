@@ -34,8 +34,9 @@ constexpr BlocksOn at_root(Blocks blocks) { return {blocks, Blocks::none}; }
 // root_has_one_buffer: the root has one buffer for both anyway (bcast).
 enum class InPlace : std::uint8_t { never, send, send_at_root, recv_at_root, root_has_one_buffer };
 
-// Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank knows those
-// in its own buffers. uniform_per_rank: a rank's blocks have one size, which may differ from another rank's.
+// Whether the blocks of a call differ in size. agreed: all ranks know all sizes. local: a rank
+// knows those in its own buffers. uniform_per_rank: a rank's blocks have one size, which may differ
+// from another rank's.
 enum class Sizes : std::uint8_t { uniform, known_to_all, rank_local, uniform_per_rank };
 
 // What one rank's call says about its blocks.

@@ -1,10 +1,10 @@
 // Shared by two-level algorithms: steps within the nodes, and between their leaders.
 //
-// Leaders of smaller nodes are ready earlier. If all leaders exchange something (allgather, allreduce,
-// alltoall, barrier), this comes first in the schedule: its operations then have the same numbers on all
-// leaders, so their messages are issued step by step. It waits for a join, whose predecessors are added
-// when the step within the node is built. A rank that sends something to its leader does so with its
-// first operation, before any exchange.
+// Leaders of smaller nodes are ready earlier. If all leaders exchange something (allgather,
+// allreduce, alltoall, barrier), this comes first in the schedule: its operations then have the
+// same numbers on all leaders, so their messages are issued step by step. It waits for a join,
+// whose predecessors are added when the step within the node is built. A rank that sends something
+// to its leader does so with its first operation, before any exchange.
 #pragma once
 
 #include <vector>

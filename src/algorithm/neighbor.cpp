@@ -1,5 +1,5 @@
-// Any neighborhood collective, all at once: every rank posts all messages and lets the transport order them. Any
-// topology. An edge from a rank to itself is a copy.
+// Any neighborhood collective, all at once: every rank posts all messages and lets the transport
+// order them. Any topology. An edge from a rank to itself is a copy.
 #include "algorithm/algorithm.h"
 
 namespace weft::algorithm {

@@ -34,8 +34,8 @@ struct GlobalArgs {
     Collective collective = Collective::barrier;
     Rank ranks = 1;
     Rank root = 0;
-    // Bytes of a block: what one rank contributes or gets. If blocks differ, the mean; if each rank knows only its own,
-    // -1.
+    // Bytes of a block: what one rank contributes or gets. If blocks differ, the mean; if each rank
+    // knows only its own, -1.
     std::int64_t bytes = 0;
     std::span<const std::int64_t> sizes = {};  // by rank, if blocks differ and all ranks know them
     std::int64_t element_bytes = 1;            // data is cut only between elements
@@ -56,7 +56,8 @@ struct GlobalArgs {
     std::int64_t bytes_of_others_max() const;
 };
 
-// The blocks of a buffer that has one for every rank or neighbor, if they differ. Its maker keeps the arrays alive.
+// The blocks of a buffer that has one for every rank or neighbor, if they differ. Its maker keeps
+// the arrays alive.
 struct BlockList {
     std::span<const std::int64_t> sizes = {};
     std::span<const std::int64_t> offsets = {};

@@ -11,7 +11,8 @@
 namespace weft::algorithm {
 namespace {
 
-// This rank's operand is combined with the first one that arrives, as the second operand: that can be one pass.
+// This rank's operand is combined with the first one that arrives, as the second operand: that can
+// be one pass.
 OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule) {
     if (in.ranks() == 1) return schedule.copy(own, sum);
     const OpId first = schedule.recv(sum, around(in.rank, -1, in.ranks()));
@@ -34,7 +35,8 @@ Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1 && in.in_place) return ok;
     schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     OpId sent = no_op;
-    // In place the result overwrites the first block, or several if sizes differ; these may not have been sent yet.
+    // In place the result overwrites the first block, or several if sizes differ; these may not
+    // have been sent yet.
     const bool differ = !in.agreed.sizes.empty();
     OpId first_blocks_read = no_op;
     for (Rank step = 1; step < in.ranks(); ++step) {
@@ -53,8 +55,8 @@ Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
 }  // namespace
 
 // Reduce-scatter in steps: in step i rank r sends block r + i to rank r + i, one message at a time,
-// and combines what arrives, in order of arrival if the operation commutes. Any number of ranks, also for
-// operations that do not commute.
+// and combines what arrives, in order of arrival if the operation commutes. Any number of ranks,
+// also for operations that do not commute.
 extern const Algorithm reduce_scatter_pairwise = {
     .name = "pairwise",
     .source =
@@ -107,9 +109,9 @@ Status recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Reduce-scatter by recursive halving: partners send each other the half of the blocks that belongs to the other's
-// side, and combine what arrives with the half that they keep. The number of ranks is a power of two; the operation
-// commutes.
+// Reduce-scatter by recursive halving: partners send each other the half of the blocks that belongs
+// to the other's side, and combine what arrives with the half that they keep. The number of ranks
+// is a power of two; the operation commutes.
 extern const Algorithm reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
     .source =

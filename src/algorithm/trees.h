@@ -9,9 +9,9 @@
 
 namespace weft::algorithm {
 
-// Passes `data` down the tree. Waits for `before`, when at the top the data is ready and elsewhere it may be
-// overwritten. If `throttle`, a send waits for the one before it, so that they do not compete for the network. Returns
-// the operation that completes when the data is there.
+// Passes `data` down the tree. Waits for `before`, when at the top the data is ready and elsewhere
+// it may be overwritten. If `throttle`, a send waits for the one before it, so that they do not
+// compete for the network. Returns the operation that completes when the data is there.
 OpId bcast_along(const Tree& tree, Region data, OpId before, ScheduleBuilder& schedule,
                  bool throttle = false);
 
@@ -27,8 +27,9 @@ OpId reduce_along(const Tree& tree, std::uint32_t ports, Region from, Region int
 // sends the result to the root.
 void reduce_to_root(const Problem& in, std::uint32_t ports, ScheduleBuilder& schedule);
 
-// Every rank gets or passes on the blocks of its subtree in one message. `in_turn`: it receives from one child after
-// the other, the nearest first, so that messages that wait for their receiver do not mix with those of other steps.
+// Every rank gets or passes on the blocks of its subtree in one message. `in_turn`: it receives
+// from one child after the other, the nearest first, so that messages that wait for their receiver
+// do not mix with those of other steps.
 void gather_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule,
                   bool in_turn = false);
 void scatter_along(const Tree& tree, const Problem& in, ScheduleBuilder& schedule);

@@ -1,5 +1,5 @@
-// pthread_cancel may end a thread of the program inside of the library only while it sleeps in a wait
-// for requests. At any other system call it would leave a call between two of its steps.
+// pthread_cancel may end a thread of the program inside of the library only while it sleeps in a
+// wait for requests. At any other system call it would leave a call between two of its steps.
 #pragma once
 
 #include <pthread.h>

@@ -55,7 +55,8 @@ inline constexpr std::array engine_list = {
                  .has_sleeper = true,
                  .offloads = true,
                  .only_where_it_pays = true},
-    // What runs fibers makes the progress (engine/user_threads.h), with any engine; this one has nothing else that does.
+    // What runs fibers makes the progress (engine/user_threads.h), with any engine; this one has
+    // nothing else that does.
     EngineTraits{.kind = EngineKind::fiber, .name = "fiber"},
 };
 

@@ -1,4 +1,5 @@
-// Writing beyond RLIMIT_FSIZE also sends SIGXFSZ, which by default ends the process: holds that signal back.
+// Writing beyond RLIMIT_FSIZE also sends SIGXFSZ, which by default ends the process: holds that
+// signal back.
 #pragma once
 
 #include <signal.h>

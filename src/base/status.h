@@ -36,7 +36,8 @@ const char* last_detail();
 // Appends to the calling thread's last sentence, as " (weft_ibcast)".
 void append_detail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// At the end of its scope, the calling thread's last sentence is again what it was at the beginning.
+// At the end of its scope, the calling thread's last sentence is again what it was at the
+// beginning.
 class KeptDetail {
   public:
     KeptDetail();

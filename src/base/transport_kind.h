@@ -1,4 +1,5 @@
-// The transports by name: what WEFT_TRANSPORT and `weft bench --transport` take, and `weft info` lists.
+// The transports by name: what WEFT_TRANSPORT and `weft bench --transport` take, and `weft info`
+// lists.
 #pragma once
 
 #include <array>

@@ -5,8 +5,8 @@
 
 namespace weft {
 
-// This thread is inside such a function: calls of Weft from it are refused, as the engine is held. (Read by every
-// call: initial-exec spares it __tls_get_addr.)
+// This thread is inside such a function: calls of Weft from it are refused, as the engine is held.
+// (Read by every call: initial-exec spares it __tls_get_addr.)
 inline constinit thread_local bool in_user_code __attribute__((tls_model("initial-exec"))) = false;
 
 // Such a function begins in the same state of floating-point arithmetic in whichever thread.

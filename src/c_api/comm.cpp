@@ -62,8 +62,8 @@ weft_comm handle(Process& process, const Communicator* made) {
     return made ? reinterpret_cast<weft_comm>(process.handle_of(*made)) : WEFT_COMM_NULL;
 }
 
-// Makes a communicator. `arguments`: whether this rank's are good; if they are bad, the other ranks must
-// hear of it.
+// Makes a communicator. `arguments`: whether this rank's are good; if they are bad, the other ranks
+// must hear of it.
 Status make(Process& process, Communicator& parent, Construction mine, const Status& arguments,
             weft_comm* new_comm, const char* settings = "",
             std::unique_ptr<const Neighborhood> neighbors = nullptr) {
@@ -90,8 +90,8 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
         });
 }
 
-// Makes a communicator with a topology. `arguments(parent, mine)` checks the call's and returns this rank's
-// neighborhood.
+// Makes a communicator with a topology. `arguments(parent, mine)` checks the call's and returns
+// this rank's neighborhood.
 template <class Arguments>
 weft_status construct_topology(const char* function, weft_comm comm, Construction::Kind kind,
                                weft_comm* new_comm, Arguments arguments) {

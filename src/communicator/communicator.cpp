@@ -18,7 +18,8 @@ bool all_combine(const Executor& executor, const Group& group) {
     });
 }
 
-// The job's torus, if the group is all ranks of the job, in their order. A single rank is always a torus.
+// The job's torus, if the group is all ranks of the job, in their order. A single rank is always a
+// torus.
 const Torus* torus_of(const Host& host, const Group& group) {
     static const Torus alone({1, 1});
     if (group.members.size() == 1) return &alone;
@@ -93,7 +94,8 @@ Request& Communicator::take(CachedSchedule& prepared) {
 }
 
 Result<Request*> Communicator::start(const weft_call& call, StartOptions options) {
-    // (The library's calls are checked before the first of them: others may already wait for the next.)
+    // (The library's calls are checked before the first of them: others may already wait for the
+    // next.)
     if (!options.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
     Signature signature;
     signature.of_library = options.of_library;

@@ -97,7 +97,8 @@ class Communicator {
     // Returns the status, with a sentence about `what`.
     Status run_out_of_memory(const std::string& what);
 
-    // Takes the place of a call that this rank cannot make: it breaks the communicator if any other rank makes it.
+    // Takes the place of a call that this rank cannot make: it breaks the communicator if any other
+    // rank makes it.
     void refuse_call(const char* why);
     // Breaks the communicator on all ranks.
     void break_off(const char* why);

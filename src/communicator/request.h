@@ -1,9 +1,9 @@
 // What a request handle names: a run, and the schedule to which it returns after use.
 //
-// Requests are made for a schedule and reused; `CachedSchedule` keeps them with their schedule. A request
-// is active from its start until its outcome has been reported. A nonblocking request is then given
-// back; a persistent one stays, inactive, until it is freed.
-// Thread safety: none; the progress engine's lock covers everything here.
+// Requests are made for a schedule and reused; `CachedSchedule` keeps them with their schedule. A
+// request is active from its start until its outcome has been reported. A nonblocking request is
+// then given back; a persistent one stays, inactive, until it is freed. Thread safety: none; the
+// progress engine's lock covers everything here.
 #pragma once
 
 #include <cstdint>

@@ -1,22 +1,24 @@
-// The runs of a program that waits in its own way: those it has marked for a queue, and of them those
-// that have ended. A descriptor is readable while some have.
+// The runs of a program that waits in its own way: those it has marked for a queue, and of them
+// those that have ended. A descriptor is readable while some have.
 //
-// No end is lost. Everything here happens under the engine's lock: a mark, the end of a marked run, the
-// look into the queue that finds it empty and makes the descriptor unreadable. What remains is:
+// No end is lost. Everything here happens under the engine's lock: a mark, the end of a marked run,
+// the look into the queue that finds it empty and makes the descriptor unreadable. What remains is:
 //   - *A run ends before it is marked*: the mark queues it at once.
-//   - *A run ends, and the program sleeps.* Whoever holds the lock when a run ends tells the engine's
-//     listeners before giving the lock up (Engine::unlock), so the descriptor of a queue that is not
-//     empty is readable whenever the lock is free. It stays so until take() has found the queue empty,
-//     under the same lock: nothing can come in between. The program sleeps on the descriptor without the
-//     lock, and the kernel sees what was written before or after.
-//   - *What would end a run comes, and nobody looks.* A queue with a descriptor counts its pending runs in
-//     the executor, so that they need attention; the mark happens in a Hold, and leave() then starts the
-//     progress thread, and arms the transports for it, before it gives up the lock. In jobs where the
-//     thread works on demand, the mark also demands, and makes leave() arm again, for everything.
-//   - *A function that only a thread of the program's may call* is left: the descriptor becomes readable
-//     although nothing has ended, and the program's next look drives.
+//   - *A run ends, and the program sleeps.* Whoever holds the lock when a run ends tells the
+//     engine's listeners before giving the lock up (Engine::unlock), so the descriptor of a queue
+//     that is not empty is readable whenever the lock is free. It stays so until take() has found
+//     the queue empty, under the same lock: nothing can come in between. The program sleeps on the
+//     descriptor without the lock, and the kernel sees what was written before or after.
+//   - *What would end a run comes, and nobody looks.* A queue with a descriptor counts its pending
+//     runs in the executor, so that they need attention; the mark happens in a Hold, and leave()
+//     then starts the progress thread, and arms the transports for it, before it gives up the lock.
+//     In jobs where the thread works on demand, the mark also demands, and makes leave() arm again,
+//     for everything.
+//   - *A function that only a thread of the program's may call* is left: the descriptor becomes
+//     readable although nothing has ended, and the program's next look drives.
 //
-// The descriptor may also be readable with nothing in the queue: a test or wait has completed the request.
+// The descriptor may also be readable with nothing in the queue: a test or wait has completed the
+// request.
 //
 // Thread safety: none; the engine must be held.
 #pragma once
@@ -47,8 +49,8 @@ class CompletionQueue final : CompletionListener, Engine::OutsideListener {
     static void unmark(Run& run);
 
     bool is_empty() const { return ended_.first == nullptr; }
-    // The oldest marked run that has ended, without its mark and its `cookie`; null: there is none, and
-    // the descriptor is not readable.
+    // The oldest marked run that has ended, without its mark and its `cookie`; null: there is none,
+    // and the descriptor is not readable.
     Run* take(std::uint64_t& cookie);
 
     // Marked runs that have not ended, oldest mark first.

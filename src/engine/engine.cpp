@@ -30,7 +30,8 @@ constexpr std::int64_t spin_max_ns = 100'000;
 // next message of a short operation may already be on its way between two caches.
 constexpr int polls_per_look = 32;
 // A program that waited within this time after its last start will probably do so again. A start
-// then polls this often before it returns: a short operation may complete before its wait is called.
+// then polls this often before it returns: a short operation may complete before its wait is
+// called.
 constexpr std::uint64_t hasty_ticks = 3'000;
 constexpr int hasty_polls = 16;
 // ... but no longer than this: over a network the answer takes longer, and each poll is a system
@@ -49,17 +50,19 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // spins until one that was woken should have begun.
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
-// A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake up and take it.
+// A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake
+// up and take it.
 constexpr std::int64_t handover_max_ns = 100'000;
-// A suspended wait whose deadline has passed drives as long as something moves, and so does a look after a signal: no
-// other comes for what is left. But no longer than this: others may always have something that moves.
+// A suspended wait whose deadline has passed drives as long as something moves, and so does a look
+// after a signal: no other comes for what is left. But no longer than this: others may always have
+// something that moves.
 constexpr int rounds_before_giving_up = 1'000;
 constexpr int timeout_parts = 4;
 // Where spinning would take a core from another rank, a wait yields this often instead.
 constexpr int yields_before_sleep = 4;
 
-// A message of the wrong size does not end its list: a sleeping wait, or the progress thread while the
-// program waits outside, looks at received headers at this interval.
+// A message of the wrong size does not end its list: a sleeping wait, or the progress thread while
+// the program waits outside, looks at received headers at this interval.
 constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
 
 // The backoff between polls of a transport that can only be polled. It grows by an eighth, so that
@@ -141,7 +144,8 @@ bool Engine::yield_to_contenders() {
     if (contenders_.load(std::memory_order_relaxed) == 0) return false;
     const std::uint32_t admitted = admitted_.load(std::memory_order_relaxed);
     unlock();
-    // The other thread is still waking up: taken again at once, the lock would never be free for it.
+    // The other thread is still waking up: taken again at once, the lock would never be free for
+    // it.
     const std::int64_t begin_ns = now_ns();
     while (contenders_.load(std::memory_order_relaxed) > 0 &&
            admitted_.load(std::memory_order_relaxed) == admitted &&
@@ -268,7 +272,8 @@ void Engine::demand_by_testing(std::int64_t now) {
     escalate_demand(tested_ns_, now);
 }
 
-// After a call that was no test, or a test that found something: the program does not wait by testing.
+// After a call that was no test, or a test that found something: the program does not wait by
+// testing.
 void Engine::note_no_test() {
     const bool has_tested = std::exchange(has_tested_, false);
     if (has_tested && executor_.finished() == finished_before_test_) return;
@@ -427,9 +432,9 @@ void Engine::leave() {
         executor_.wake_peers() && started_here && on_demand_ && !may_spin_ && !executor_.is_eager();
     if (waiter_needs_drain_) notify_waiters();
     unlock();
-    // The thread of a peer was woken, and some rank waits for what it does. It may be on this core, and the scheduler does
-    // not let it run at once if it owes this one time, which it does after others have computed: until the next tick, up
-    // to 4 ms later (decision 10).
+    // The thread of a peer was woken, and some rank waits for what it does. It may be on this core,
+    // and the scheduler does not let it run at once if it owes this one time, which it does after
+    // others have computed: until the next tick, up to 4 ms later (decision 10).
     if (yields) [[unlikely]]
         parking_->yield();
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
@@ -484,8 +489,8 @@ weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* contex
                             const Patience& patience) {
     if (done(context)) return WEFT_OK;
     progress(/*tests=*/false);
-    // A timeout passes in parts, each of which begins when this thread has looked: it is not over because another one
-    // has computed for as long, while nobody drove and answers could not come.
+    // A timeout passes in parts, each of which begins when this thread has looked: it is not over
+    // because another one has computed for as long, while nobody drove and answers could not come.
     const bool is_bound_by_timeout =
         patience.deadline_ns == no_deadline && timeout_ns_ != no_deadline;
     int parts_left = is_bound_by_timeout ? timeout_parts : 1;
@@ -514,7 +519,8 @@ weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* contex
     return WEFT_OK;
 }
 
-// Before a suspended wait gives up: its deadline may have passed while another thread computed and nobody drove.
+// Before a suspended wait gives up: its deadline may have passed while another thread computed and
+// nobody drove.
 bool Engine::drive_what_has_come(DonePointer done, void* context) {
     for (int rounds = 0; rounds < rounds_before_giving_up; ++rounds) {
         const bool moved = progress(/*tests=*/false);
@@ -561,8 +567,8 @@ bool Engine::look_for(UserThreads& threads, Look how) {
         if (!threads.misses_again()) return false;
         lock();
     }
-    // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but not if it works on
-    // demand, or over what can only be polled.
+    // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but
+    // not if it works on demand, or over what can only be polled.
     const bool has_sleeper = !stopping_ && thread_.joinable() && armed_ == Sleeper::thread;
     const bool is_driven = how == Look::if_due && (leader_ || (!stopping_ && poller_.joinable()) ||
                                                    (has_sleeper && !on_demand_ && !backs_off_));
@@ -579,7 +585,8 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     bool resumed = look(threads);
     leave();
     if (how == Look::now) {
-        // leave() may have driven: no signal comes for what has ended there, and the next look may be far away.
+        // leave() may have driven: no signal comes for what has ended there, and the next look may
+        // be far away.
         lock();
         resumed |= look(threads);
         unlock();
@@ -588,8 +595,8 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     return resumed;
 }
 
-// Whether what arrives should wake the progress thread. What comes for lists sends its signal before the kernel has taken
-// it: so that thread sends another one.
+// Whether what arrives should wake the progress thread. What comes for lists sends its signal
+// before the kernel has taken it: so that thread sends another one.
 bool Engine::needs_attention() const {
     if (!traits(kind()).has_sleeper) return false;
     return executor_.needs_attention() || (arrivals_thread_ != 0 && offload_policy_.is_busy());
@@ -624,7 +631,8 @@ void Engine::sleep_for(UserThreads& threads) {
             threads.interrupt();
             resumed = true;
         }
-        // A deadline has passed since the last look; or one of a wait that had ended before, and none of these.
+        // A deadline has passed since the last look; or one of a wait that had ended before, and
+        // none of these.
         if (status == WEFT_TIMED_OUT) resumed |= look(threads);
     }
 }
@@ -669,8 +677,8 @@ bool Engine::may_be_cancelled(const Patience& patience) {
 void Engine::follow(const Patience& patience) {
     notify_waiters();
     executor_.wake_peers();
-    // This thread may have started something that the leader must do, and no wake-up comes for it; or
-    // of which the leader has not demanded what it lacks.
+    // This thread may have started something that the leader must do, and no wake-up comes for it;
+    // or of which the leader has not demanded what it lacks.
     const bool has_started = on_demand_ && has_started_;
     if (leader_sleeps_ && (executor_.has_work() || executor_.has_confined() || has_started))
         parking_->unpark(Sleeper::waiter);
@@ -690,8 +698,9 @@ void Engine::follow(const Patience& patience) {
     --followers_;
 }
 
-// Whether a wait sleeps until the progress thread, on a core set aside, has finished its operation. A waiter on a core that
-// other ranks compute on would have to be scheduled there before it could drive.
+// Whether a wait sleeps until the progress thread, on a core set aside, has finished its operation.
+// A waiter on a core that other ranks compute on would have to be scheduled there before it could
+// drive.
 bool Engine::may_rest() const {
     return progress_place_.is_set_aside() && !may_spin_ && !backs_off_ &&
            traits(kind()).has_sleeper && !stopping_ && thread_.joinable();
@@ -917,8 +926,8 @@ void Engine::end_threads(std::int64_t patience_ns) {
     unlock();
 }
 
-// Called with the lock held, which it releases meanwhile. Ends the thread of the old engine; that of `kind` starts
-// when something is pending. A thread that owns lists stays until the next change.
+// Called with the lock held, which it releases meanwhile. Ends the thread of the old engine; that
+// of `kind` starts when something is pending. A thread that owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
     const bool owns_lists = offload_policy_.is_busy();
@@ -937,8 +946,8 @@ void Engine::change_kind(EngineKind kind) {
     thread_refused_ = false;
 }
 
-// Starts the progress thread if it does not run; called with the lock held. False: there is none. If
-// memory was lacking, the next call tries again.
+// Starts the progress thread if it does not run; called with the lock held. False: there is none.
+// If memory was lacking, the next call tries again.
 bool Engine::ensure_thread(bool polls) {
     Thread& thread = polls ? poller_ : thread_;
     // change_kind() joins the thread without the lock: do not touch it meanwhile.
@@ -1032,7 +1041,8 @@ void Engine::thread_main() {
                 yield_to_contenders();
                 continue;
             }
-            // A demand may have come since; the transports do not know of pieces that are left here.
+            // A demand may have come since; the transports do not know of pieces that are left
+            // here.
             const bool may_sleep =
                 arm(Sleeper::thread) && !(executor_.has_ready() && is_demanded());
             if (!may_sleep) {

@@ -10,8 +10,8 @@
 //   - At most one program's thread, the leader, sleeps on the transports. Others that wait follow:
 //     they sleep until their run is done or there is no leader.
 //   - Whoever gives up the lock has told the listeners of every run that has ended.
-//   - A wait inside a user-level thread neither leads nor follows: it is suspended (engine/user_threads.h), and what
-//     runs these threads looks, or waits, for all of them.
+//   - A wait inside a user-level thread neither leads nor follows: it is suspended
+//     (engine/user_threads.h), and what runs these threads looks, or waits, for all of them.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
@@ -42,8 +42,9 @@ class Engine : private Exclusion {
     struct Options {
         EngineKind kind = default_engine;
         bool may_spin = true;  // false: there are more ranks than cores
-        // The progress thread shares its core with a rank that computes. For groups whose members are all reached by
-        // transports that know demands, it is woken only when a rank waits for what it does.
+        // The progress thread shares its core with a rank that computes. For groups whose members
+        // are all reached by transports that know demands, it is woken only when a rank waits for
+        // what it does.
         bool on_demand = false;
         ProgressPlace progress_place{};
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
@@ -85,12 +86,12 @@ class Engine : private Exclusion {
 
     // Inside a Hold: whether this thread may start runs; if not, why.
     Status check_starter() const { return offload_policy_.check_starter(); }
-    // Inside a Hold: starts a run. `plan`: of its schedule; null: it must not be offloaded. `waits`:
-    // the caller waits for it at once.
+    // Inside a Hold: starts a run. `plan`: of its schedule; null: it must not be offloaded.
+    // `waits`: the caller waits for it at once.
     void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
 
-    // Drive once, inside a Hold. `tests`: the program looks whether something has completed, and may
-    // do so again instead of sleeping.
+    // Drive once, inside a Hold. `tests`: the program looks whether something has completed, and
+    // may do so again instead of sleeping.
     bool progress(bool tests = true);
 
     // Inside a Hold: the program has completed a request.
@@ -130,8 +131,9 @@ class Engine : private Exclusion {
     // Inside a Hold: these user-level threads end. REQUIRES: none of them waits.
     void detach(UserThreads& threads) { executor_.run_functions_inline(threads); }
 
-    // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless another thread does or
-    // the last time is too short ago (Look::if_due), and resumes the threads whose waits have ended. True: there were some.
+    // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless
+    // another thread does or the last time is too short ago (Look::if_due), and resumes the threads
+    // whose waits have ended. True: there were some.
     enum class Look : std::uint8_t { if_due, now };
     bool look_for(UserThreads& threads, Look how = Look::if_due);
     // Waits until there are some. REQUIRES: one waits.
@@ -140,8 +142,8 @@ class Engine : private Exclusion {
     // Tells the program, while it is outside of the library, what has happened inside.
     class OutsideListener {
       public:
-        // Called with the lock held, after runs have ended and before the lock is given up; also when
-        // nothing has happened. `needs_program`: only a thread of the program's can go on.
+        // Called with the lock held, after runs have ended and before the lock is given up; also
+        // when nothing has happened. `needs_program`: only a thread of the program's can go on.
         virtual void tell(bool needs_program) = 0;
 
       protected:
@@ -151,7 +153,8 @@ class Engine : private Exclusion {
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener);
 
-    // Whether the progress thread, if there is one, is woken only on demand for groups within the node.
+    // Whether the progress thread, if there is one, is woken only on demand for groups within the
+    // node.
     bool works_on_demand() const { return on_demand_; }
 
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
@@ -162,12 +165,14 @@ class Engine : private Exclusion {
         notified_happened_ = executor_.happened() - 1;
         ++wakes_;
     }
-    // Inside a Hold: whether a thread makes progress while the program is outside of the library. Starts it.
+    // Inside a Hold: whether a thread makes progress while the program is outside of the library.
+    // Starts it.
     bool obtain_thread() {
         return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
     }
 
-    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system; 0: no more.
+    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system;
+    // 0: no more.
     Status signal_arrivals(int signal);
 
     // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
@@ -235,7 +240,8 @@ class Engine : private Exclusion {
     std::atomic<EngineKind> kind_;
     const bool may_spin_;         // waits
     const bool thread_may_spin_;  // the progress thread
-    // Waits demand, and the thread works on demand unless a group of several nodes has something pending.
+    // Waits demand, and the thread works on demand unless a group of several nodes has something
+    // pending.
     const bool on_demand_;
     bool armed_on_demand_ = false;
     const std::int64_t timeout_ns_;

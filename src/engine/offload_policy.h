@@ -63,7 +63,8 @@ class OffloadPolicy {
 
     // Lists are in flight or about to be: the thread that owns them must not end.
     bool is_busy() const;
-    // True: the descriptor of the lists has appeared since the last call, and no sleeper watches it yet.
+    // True: the descriptor of the lists has appeared since the last call, and no sleeper watches it
+    // yet.
     bool find_new_descriptor();
 
   private:

@@ -2,8 +2,9 @@
 // program whose threads are not the operating system's, another implementation replaces
 // thread_parking().
 //
-// The engine does not hold its lock in park(), park_follower() and yield(), and need not in unpark(); it does in
-// all others. A sleeper waits for descriptors too; followers wait only for the leader (engine/engine.h).
+// The engine does not hold its lock in park(), park_follower() and yield(), and need not in
+// unpark(); it does in all others. A sleeper waits for descriptors too; followers wait only for the
+// leader (engine/engine.h).
 //
 // Thread safety: any thread may call anything; at most one parks as each sleeper.
 #pragma once

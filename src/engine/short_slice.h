@@ -25,9 +25,9 @@ struct SchedAttributes {
 bool request_short_slice();
 
 // Gives the calling thread ten steps of nice more weight, where the process may (CAP_SYS_NICE, or
-// RLIMIT_NICE). A thread that has just worked is otherwise behind a computing thread of equal weight
-// until that one has had as much time, and the scheduler looks only at its next tick, 1 to 4 ms later.
-// False: it may not.
+// RLIMIT_NICE). A thread that has just worked is otherwise behind a computing thread of equal
+// weight until that one has had as much time, and the scheduler looks only at its next tick, 1 to 4
+// ms later. False: it may not.
 bool request_more_weight();
 
 }  // namespace weft

@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::int64_t no_deadline_ns = std::numeric_limits<std::int64_t>::max();
 
-// A look in vain is followed by none for so many times as long, but not for longer than the most: a look that lasted
-// because another process ran says nothing.
+// A look in vain is followed by none for so many times as long, but not for longer than the most: a
+// look that lasted because another process ran says nothing.
 constexpr std::uint64_t pause_factor = 15;
 constexpr std::uint64_t pause_max_ticks = 60'000;
 

@@ -1,16 +1,16 @@
-// User-level threads, such as fibers, that one thread of the operating system runs: a wait inside of one suspends that
-// one alone. Their scheduler is a library above this one (weft/scheduler.h); here is what their waits wait for, so
-// that only those go on whose wait has ended.
+// User-level threads, such as fibers, that one thread of the operating system runs: a wait inside
+// of one suspends that one alone. Their scheduler is a library above this one (weft/scheduler.h);
+// here is what their waits wait for, so that only those go on whose wait has ended.
 //
-// No wait is forgotten: its thread is asked for it under the engine's lock, by the operating system's thread that runs
-// the scheduler. That thread looks here when it switches, and when nothing can run it sleeps in an ordinary wait for
-// any of these, which ends when a run does.
+// No wait is forgotten: its thread is asked for it under the engine's lock, by the operating
+// system's thread that runs the scheduler. That thread looks here when it switches, and when
+// nothing can run it sleeps in an ordinary wait for any of these, which ends when a run does.
 //
-// Functions of a program's own schedules may wait, if the schedule was started here: each runs in a user-level thread
-// that is made for it, and goes on as one whose wait has ended.
+// Functions of a program's own schedules may wait, if the schedule was started here: each runs in a
+// user-level thread that is made for it, and goes on as one whose wait has ended.
 //
-// Thread safety: the engine must be held. here(), current(), suspend(), yield() and what says when to look: the
-// scheduler's thread, without it.
+// Thread safety: the engine must be held. here(), current(), suspend(), yield() and what says when
+// to look: the scheduler's thread, without it.
 #pragma once
 
 #include <cstdint>
@@ -86,7 +86,8 @@ class UserThreads final : public FunctionHost {
         return threads && threads->scheduler_.spawn ? threads : nullptr;
     }
 
-    // While it exists, waits of this thread block: it holds what another user-level thread might want.
+    // While it exists, waits of this thread block: it holds what another user-level thread might
+    // want.
     class Pin {
       public:
         Pin() { ++pins; }
@@ -106,8 +107,8 @@ class UserThreads final : public FunctionHost {
 
     // The current thread waits from now on. REQUIRES: done() is false.
     void begin(SuspendedWait& wait);
-    // Resumes the threads whose waits have ended or reached their deadlines. `happened` counts what may end a wait.
-    // True: there were some.
+    // Resumes the threads whose waits have ended or reached their deadlines. `happened` counts what
+    // may end a wait. True: there were some.
     bool look(std::uint64_t happened);
     // Resumes one whose wait may be interrupted. REQUIRES: there is one.
     void interrupt();
@@ -116,7 +117,8 @@ class UserThreads final : public FunctionHost {
     void drop(FunctionCall& call) override;
     // The oldest that may begin; null: none.
     FunctionCall* first_function() const { return first_function_; }
-    // A user-level thread of its own performs it. REQUIRES: the first one. False: there is no memory.
+    // A user-level thread of its own performs it. REQUIRES: the first one. False: there is no
+    // memory.
     bool begin(FunctionCall& call);
 
     // Looks in vain take a small share of the time: the next one comes so much later.

@@ -44,7 +44,8 @@ void call_program(int signal, siginfo_t* info, void* context) {
     }
 }
 
-// From a timer, a descriptor (F_SETSIG) or the engine; not urgent data of the program's, nor from raise() or kill().
+// From a timer, a descriptor (F_SETSIG) or the engine; not urgent data of the program's, nor from
+// raise() or kill().
 bool may_be_ours(const siginfo_t& info) {
     return info.si_code == SI_TIMER || info.si_code == SI_QUEUE ||
            (info.si_code >= POLL_IN && info.si_code <= POLL_HUP);
@@ -52,7 +53,8 @@ bool may_be_ours(const siginfo_t& info) {
 
 void on_signal(int signal, siginfo_t* info, void* context) {
     const int saved = errno;
-    // While the program's is pending, one of ours would be lost: so the program's counts as ours, too.
+    // While the program's is pending, one of ours would be lost: so the program's counts as ours,
+    // too.
     const bool is_of_program = !may_be_ours(*info);
     if (is_of_program) call_program(signal, info, context);
     const bool was_in_region = handler(*static_cast<ucontext_t*>(context));

@@ -1,10 +1,12 @@
-// Takes the thread away from fibers that compute in a preemptible region (weft::fibers::preemptible): a timer, or what
-// arrives for Weft, sends this thread a signal, whose handler runs on the stack of the fiber that computes, and switches
-// to another one. The handler returns when that fiber has its turn again.
+// Takes the thread away from fibers that compute in a preemptible region
+// (weft::fibers::preemptible): a timer, or what arrives for Weft, sends this thread a signal, whose
+// handler runs on the stack of the fiber that computes, and switches to another one. The handler
+// returns when that fiber has its turn again.
 //
-// Invariant: the signal is blocked in this thread, except while a region computes. So the handler never finds a lock
-// held, the heap or the C++ runtime in between, or Weft at work: it may do what any fiber may. A switch out of the
-// handler leaves the signal blocked, for whoever goes on; the return from the handler lets it through again.
+// Invariant: the signal is blocked in this thread, except while a region computes. So the handler
+// never finds a lock held, the heap or the C++ runtime in between, or Weft at work: it may do what
+// any fiber may. A switch out of the handler leaves the signal blocked, for whoever goes on; the
+// return from the handler lets it through again.
 //
 // Thread safety: none; each scheduler has its own.
 #pragma once
@@ -31,23 +33,25 @@ class Preemptor {
 
     // Takes the thread from what the signal has interrupted. False: that is in no region.
     using Handler = bool (*)(ucontext_t& interrupted);
-    // From now on the signal is blocked, and handled: always by the same. May throw std::system_error.
+    // From now on the signal is blocked, and handled: always by the same. May throw
+    // std::system_error.
     void prepare(Handler calls);
-    // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at the latest; 0: for what
-    // arrives, and after `look_every_ns`, in case that something has arrived without a signal.
+    // The current fiber's region begins or ends. Between them the signal comes, after `slice_ns` at
+    // the latest; 0: for what arrives, and after `look_every_ns`, in case that something has
+    // arrived without a signal.
     void begin_region(std::int64_t slice_ns);
     void end_region();
 
-    // In the handler:
-    // False: it has interrupted a handler of the program's in the region, which may be on the alternate stack and hold
-    // locks; or signals are blocked there. The thread must stay with it.
+    // In the handler: False: it has interrupted a handler of the program's in the region, which may
+    // be on the alternate stack and hold locks; or signals are blocked there. The thread must stay
+    // with it.
     bool interrupts_region(const ucontext_t& interrupted) const;
     // The signal comes again soon.
     void retry();
     // Then the slice goes on.
     void end_retry();
-    // The handler has looked since then. A look that takes long may have left something for which no signal comes: the
-    // next one is made soon, if no slice ends.
+    // The handler has looked since then. A look that takes long may have left something for which
+    // no signal comes: the next one is made soon, if no slice ends.
     void retry_after_long_look(std::int64_t begin_ns);
     static std::int64_t now_ns();
     bool is_slice_over() const;
@@ -55,7 +59,8 @@ class Preemptor {
     void pause() { set_timer(0); }
     void begin_slice(std::int64_t slice_ns);
 
-    // Fibers share the thread's mask: what they have changed meanwhile holds where the handler returns to.
+    // Fibers share the thread's mask: what they have changed meanwhile holds where the handler
+    // returns to.
     void keep_mask(ucontext_t& interrupted);
 
   private:

@@ -1,10 +1,12 @@
-// Runs the fibers of one thread of the operating system, and is Weft's scheduler there (weft/scheduler.h). A fiber runs
-// until it waits, yields or ends. Then run, in this order: fibers whose wait in Weft has ended, and functions of
-// schedules, each in a fiber of its own; those that are ready to compute, both first come, first served; and if there
-// is none, the thread sleeps in Weft.
+// Runs the fibers of one thread of the operating system, and is Weft's scheduler there
+// (weft/scheduler.h). A fiber runs until it waits, yields or ends. Then run, in this order: fibers
+// whose wait in Weft has ended, and functions of schedules, each in a fiber of its own; those that
+// are ready to compute, both first come, first served; and if there is none, the thread sleeps in
+// Weft.
 //
-// Invariants: a fiber is current, or in one of the queues, or waits (in Weft, or for another to end). The root, which
-// is the stack that run() was called on, is current only while no fiber is ready.
+// Invariants: a fiber is current, or in one of the queues, or waits (in Weft, or for another to
+// end). The root, which is the stack that run() was called on, is current only while no fiber is
+// ready.
 //
 // Thread safety: none; each thread has its own.
 #pragma once
@@ -26,7 +28,8 @@ namespace detail {
 
 // A fiber, or the root. Lives until it has ended and no handle refers to it.
 struct FiberRecord {
-    // As the C++ runtime lays it out: the exceptions that this fiber handles, and those on their way.
+    // As the C++ runtime lays it out: the exceptions that this fiber handles, and those on their
+    // way.
     struct Exceptions {
         void* caught = nullptr;
         unsigned int uncaught = 0;
@@ -65,7 +68,8 @@ class Scheduler {
     // Of this thread; null: none.
     static Scheduler* here();
 
-    // Runs fibers until all have ended: a first one, and those that it spawns. Throws what leaves the first.
+    // Runs fibers until all have ended: a first one, and those that it spawns. Throws what leaves
+    // the first.
     void run(std::unique_ptr<detail::Body> body, const Options& options);
     // May throw; then nothing has happened.
     detail::FiberRecord& spawn(std::unique_ptr<detail::Body> body, const Options& options);

@@ -28,9 +28,9 @@ constexpr std::size_t guard_bytes = 64 * 1024;
 constexpr std::size_t smallest_bytes = 16 * 1024;
 constexpr std::size_t alternate_bytes = 64 * 1024;
 
-// One of several functions that handle SIGSEGV, each with the handler that was there before it. The program may set its
-// own while one of these is installed, and call this one from there for as long as it likes; then it stays in use, and
-// later watches install another.
+// One of several functions that handle SIGSEGV, each with the handler that was there before it. The
+// program may set its own while one of these is installed, and call this one from there for as long
+// as it likes; then it stays in use, and later watches install another.
 struct Handler {
     void (*function)(int, siginfo_t*, void*) = nullptr;
     struct sigaction before {};

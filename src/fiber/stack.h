@@ -1,4 +1,5 @@
-// The stacks of fibers, each above pages that must not be touched; and the handler that says so when one is.
+// The stacks of fibers, each above pages that must not be touched; and the handler that says so
+// when one is.
 //
 // Thread safety: none for a stack and a pool; several threads may have an OverflowWatch each.
 #pragma once
@@ -16,7 +17,8 @@ namespace weft::fibers {
 class Stack {
   public:
     Stack() = default;
-    // `place`: stacks with different ones begin in different lines of a cache. Throws std::bad_alloc.
+    // `place`: stacks with different ones begin in different lines of a cache. Throws
+    // std::bad_alloc.
     Stack(std::size_t bytes, std::size_t place);
     Stack(Stack&& other) noexcept
         : memory_(std::exchange(other.memory_, nullptr)),
@@ -59,8 +61,9 @@ class StackPool {
     std::size_t made_ = 0;
 };
 
-// While it exists, a fiber of this thread that overflows its stack ends the process with a sentence. Handles SIGSEGV on
-// a stack of its own; other faults go to the handler that was there before.
+// While it exists, a fiber of this thread that overflows its stack ends the process with a
+// sentence. Handles SIGSEGV on a stack of its own; other faults go to the handler that was there
+// before.
 class OverflowWatch {
   public:
     OverflowWatch();

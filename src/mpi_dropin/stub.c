@@ -1,9 +1,11 @@
-// The library to preload. It exports MPI_X and PMPI_X of every wrapped function, each as one indirect jump, and
-// depends on the C library alone: it is loaded into every process of a job script, even those without an MPI.
+// The library to preload. It exports MPI_X and PMPI_X of every wrapped function, each as one
+// indirect jump, and depends on the C library alone: it is loaded into every process of a job
+// script, even those without an MPI.
 //
-// The first call of a function looks for the MPI that the process has loaded, and opens the part that was compiled
-// for its binary interface (src/mpi_dropin/part), which is beside this library. Where there is no such part, or it
-// does not wrap a function, the call goes to the MPI; if the MPI lacks it, to a stand-in.
+// The first call of a function looks for the MPI that the process has loaded, and opens the part
+// that was compiled for its binary interface (src/mpi_dropin/part), which is beside this library.
+// Where there is no such part, or it does not wrap a function, the call goes to the MPI; if the MPI
+// lacks it, to a stand-in.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,9 +19,9 @@
 
 #include "stub.h"
 
-// How a stub jumps to its slot's target, and how it hands its slot to weft_first_call, which binds the slot and jumps to
-// its target. MPI's functions have no floating-point arguments.
-// clang-format off
+// How a stub jumps to its slot's target, and how it hands its slot to weft_first_call, which binds
+// the slot and jumps to its target. MPI's functions have no floating-point arguments. clang-format
+// off
 #if defined(__x86_64__)
 #define JUMP_TO(slot) "\tjmp *" slot "(%rip)\n"
 #define BIND(slot) "\tlea " slot "(%rip), %r11\n\tjmp weft_first_call\n"
@@ -39,32 +41,37 @@ __asm__(
     ".text\n.balign 4\n"
     "weft_first_call:\n"
     "\tstp x29, x30, [sp, #-80]!\n\tmov x29, sp\n"
-    "\tstp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n"
+    "\tstp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n"
+    "\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n"
     "\tmov x0, x16\n"
     "\tbl weft_bind_slot\n"
     "\tmov x16, x0\n"
-    "\tldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n"
+    "\tldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n"
+    "\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n"
     "\tldp x29, x30, [sp], #80\n"
     "\tbr x16\n");
 #else
 #error "libweft_mpi.so is written for x86-64 and aarch64"
 #endif
 
-#define STUB(name)                                              \
-    __asm__(".text\n.balign 4\n"                                \
-            ".globl " name "\n.type " name ",%function\n"       \
-            ".globl P" name "\n.type P" name ",%function\n"     \
-            name ":\nP" name ":\n"                              \
-            JUMP_TO("weft_slot_" name)                          \
-            "weft_first_" name ":\n"                            \
-            BIND("weft_slot_" name)                             \
-            ".size " name ", .-" name "\n"                      \
-            ".section .rodata\n"                                \
-            "weft_name_" name ":\n\t.string \"" name "\"\n"     \
-            ".data\n.balign 8\n"                                \
-            "weft_slot_" name ":\n"                             \
-            "\t.quad weft_first_" name ", weft_name_" name "\n" \
-            ".text\n");
+#define STUB(name)                                                            \
+    __asm__(                                                                  \
+        ".text\n.balign 4\n"                                                  \
+        ".globl " name "\n.type " name                                        \
+        ",%function\n"                                                        \
+        ".globl P" name "\n.type P" name ",%function\n" name ":\nP" name      \
+        ":\n" JUMP_TO("weft_slot_" name) "weft_first_" name ":\n" BIND(       \
+            "weft_slot_" name) ".size " name ", .-" name                      \
+                               "\n"                                           \
+                               ".section .rodata\n"                           \
+                               "weft_name_" name ":\n\t.string \"" name       \
+                               "\"\n"                                         \
+                               ".data\n.balign 8\n"                           \
+                               "weft_slot_" name                              \
+                               ":\n"                                          \
+                               "\t.quad weft_first_" name ", weft_name_" name \
+                               "\n"                                           \
+                               ".text\n");
 // clang-format on
 
 #define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
@@ -168,7 +175,8 @@ static int look_at(struct dl_phdr_info* info, size_t size, void* data) {
     return 0;
 }
 
-// The absolute path of this library, if its name was relative: found before the program changes its directory.
+// The absolute path of this library, if its name was relative: found before the program changes its
+// directory.
 static char* own_path;
 
 __attribute__((constructor)) static void find_own_path(void) {
@@ -224,8 +232,8 @@ void* weft_find_underneath(const char* symbol) {
     return dlsym(the_mpi ? the_mpi : RTLD_NEXT, symbol);
 }
 
-// Says that Weft had nothing to take, in the program that `weft preload` has started, unless that started others: a
-// script, or a launcher.
+// Says that Weft had nothing to take, in the program that `weft preload` has started, unless that
+// started others: a script, or a launcher.
 __attribute__((destructor)) static void tell_of_no_mpi(void) {
     const char* told = getenv("WEFT_PRELOAD_PID");
     struct found found;

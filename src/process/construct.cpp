@@ -140,8 +140,8 @@ Status compare_edges(Communicator& parent, const Neighborhood& mine) {
     }
 }
 
-// The parent's ranks that get the same communicator as `rank`, in their order there. Takes no memory:
-// `ranks` has room.
+// The parent's ranks that get the same communicator as `rank`, in their order there. Takes no
+// memory: `ranks` has room.
 void choose_ranks(const std::vector<Proposal>& proposals, Rank rank, std::vector<Rank>& ranks) {
     const Construction& own = proposals[static_cast<std::size_t>(rank)].call;
     for (std::size_t r = 0; r < proposals.size(); ++r) {
@@ -196,8 +196,8 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     Keeping keeping(parent);
     Expecting expecting(process.executor());
     Offer offer(process);
-    // Once the proposals are swapped, others may have the communicator. If this rank cannot make it,
-    // it must still be able to say so.
+    // Once the proposals are swapped, others may have the communicator. If this rank cannot make
+    // it, it must still be able to say so.
     Group group;
     std::vector<Rank> chosen;
     group.members.reserve(static_cast<std::size_t>(parent.ranks()));

@@ -20,8 +20,8 @@ struct Construction {
 };
 
 // Returns the new communicator, which has the parent's settings changed by `settings`
-// (communicator/settings.h); null for a rank that wants none. `neighbors`: of cart and graph. The engine
-// must be held; it is released while waiting for the other ranks.
+// (communicator/settings.h); null for a rank that wants none. `neighbors`: of cart and graph. The
+// engine must be held; it is released while waiting for the other ranks.
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
                                 const char* settings = "",
                                 std::unique_ptr<const Neighborhood> neighbors = nullptr);

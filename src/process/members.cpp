@@ -21,7 +21,8 @@ std::uint64_t context_for(std::uint64_t number) {
     return LinkLimit::hashed_context(number);
 }
 
-// Those who may have the communicator, because they do not have the other one that keeps this rank from making it.
+// Those who may have the communicator, because they do not have the other one that keeps this rank
+// from making it.
 void tell_of_taken(Executor& executor, std::uint64_t context, std::span<const Rank> members,
                    const std::vector<Rank>& members_of_other) {
     std::vector<Rank> told;
@@ -45,7 +46,8 @@ Result<Communicator*> make_from_members(Process& process, Members members) {
                        "communicator has",
                        static_cast<unsigned long long>(members.number), other->name().c_str());
     }
-    // Others may have the communicator already. If this rank cannot make it, it must be able to say so.
+    // Others may have the communicator already. If this rank cannot make it, it must be able to say
+    // so.
     group.members.assign(members.ranks.begin(), members.ranks.end());
     auto telling = FailureNotices::reserve_telling(group.members.size());
     CommunicatorSettings settings = process.world().settings();

@@ -1,5 +1,5 @@
-// Makes communicators from lists of ranks, without messages: the ranks agree on a number beforehand, and the
-// communicator's context is a hash of it.
+// Makes communicators from lists of ranks, without messages: the ranks agree on a number
+// beforehand, and the communicator's context is a hash of it.
 //
 // Thread safety: none; the engine must be held.
 #pragma once

@@ -37,7 +37,8 @@ class Process {
         Engine::Options engine;
         DedicatedShare dedicated;           // of this rank, including world's share
         std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks
-        // The program joins with a communicator of all ranks, which adopt_job() makes, with so many.
+        // The program joins with a communicator of all ranks, which adopt_job() makes, with so
+        // many.
         std::optional<std::uint32_t> job_dedicated;
     };
 
@@ -73,7 +74,8 @@ class Process {
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     // `links`: as in its settings.
     std::uint64_t take_context(std::uint32_t links);
-    // The communicator that has this context, perhaps freed with operations outstanding; null: none.
+    // The communicator that has this context, perhaps freed with operations outstanding; null:
+    // none.
     Communicator* find_context(std::uint64_t context) const;
     // The program expects one more communicator from other ranks (weft_expect_comms), or one less.
     void expect_comm();

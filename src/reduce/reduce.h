@@ -36,8 +36,9 @@ struct Reduction {
     void apply_right(void* from, void* into, std::size_t bytes) const;
 };
 
-// Binds `op` to `type`, and to this thread's rounding. Refuses an unknown or freed op, and combinations that MPI does not define
-// (bitwise on floats, sum of pairs, arithmetic on bytes), with a sentence.
+// Binds `op` to `type`, and to this thread's rounding. Refuses an unknown or freed op, and
+// combinations that MPI does not define (bitwise on floats, sum of pairs, arithmetic on bytes),
+// with a sentence.
 Result<Reduction> bind_reduction(weft_op op, weft_type type);
 
 // "sum"; "user" for an operation that is not predefined.

@@ -121,7 +121,8 @@ bool Executor::progress(Callable callable) {
     while (stalled_.first) ready_.append(stalled_.pop());
     poll_all(moved);
     if (failures_.has_suspects()) [[unlikely]] {
-        // A rank that gave up these messages sent a failure notice first; notices are taken one by one.
+        // A rank that gave up these messages sent a failure notice first; notices are taken one by
+        // one.
         std::uint64_t taken_before;
         do {
             taken_before = failures_.taken();
@@ -263,8 +264,8 @@ Executor::Executed Executor::try_execute(Run& run, Instance instance, Callable c
     }
 }
 
-// How much of `bytes` may be reduced or copied now: whole elements, at least one unless the budget is
-// used up.
+// How much of `bytes` may be reduced or copied now: whole elements, at least one unless the budget
+// is used up.
 std::size_t Executor::allow(std::size_t bytes, std::size_t element_bytes) {
     if (bytes > budget_) [[unlikely]] {
         if (budget_ == 0) return 0;
@@ -290,8 +291,8 @@ Executor::Executed Executor::leave_call(bool is_confined) {
     return Executed::busy;
 }
 
-// Calls a function of the program. False: the run's group broke meanwhile, and the run ends only now; or the function
-// threw an exception, and the group breaks.
+// Calls a function of the program. False: the run's group broke meanwhile, and the run ends only
+// now; or the function threw an exception, and the group breaks.
 template <class Function>
 bool Executor::call_program(Run& run, Function function) {
     bool has_thrown = false;

@@ -3,10 +3,11 @@
 // It counts predecessors down, hands ready sends and receives to the transports, performs
 // reductions and copies, and finishes runs. It has no thread, no clock and no lock of its own,
 // allocates nothing while running, and does not recurse with a schedule's depth: what becomes ready
-// goes through the run's ready queue. If a transport's post throws because memory ran out, the run's group breaks.
+// goes through the run's ready queue. If a transport's post throws because memory ran out, the
+// run's group breaks.
 //
-// A call does a bounded amount of work: large reductions and copies are done in pieces, and the rest stays in the
-// queue. Functions of the program run without the exclusion.
+// A call does a bounded amount of work: large reductions and copies are done in pieces, and the
+// rest stays in the queue. Functions of the program run without the exclusion.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -37,7 +38,8 @@ class Exclusion {
     ~Exclusion() = default;
 };
 
-// Which functions of the program may run. Confined ones (weft_op_create_confined) must not run in Weft's own threads.
+// Which functions of the program may run. Confined ones (weft_op_create_confined) must not run in
+// Weft's own threads.
 enum class Callable : std::uint8_t { none, unconfined, all };
 
 class Executor {
@@ -51,8 +53,8 @@ class Executor {
     // From now on, functions of the program run without this.
     void set_exclusion(Exclusion& exclusion) { exclusion_ = &exclusion; }
 
-    // Begins `run` and issues what is ready. It may be done on return. Does not throw: if there is no
-    // memory for it, its group breaks. REQUIRES: it is not active.
+    // Begins `run` and issues what is ready. It may be done on return. Does not throw: if there is
+    // no memory for it, its group breaks. REQUIRES: it is not active.
     void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
 
     Offloading& offloading() { return offloading_; }
@@ -60,11 +62,13 @@ class Executor {
     void settle_offered(Way way);
     const std::vector<CompletionSource*>& sources() const { return sources_; }
 
-    // Polls the transports once and advances what that allows. False: nothing happened. Functions of
-    // the program may run as `callable` says, and then other threads may change everything meanwhile.
+    // Polls the transports once and advances what that allows. False: nothing happened. Functions
+    // of the program may run as `callable` says, and then other threads may change everything
+    // meanwhile.
     bool progress(Callable callable = Callable::all);
-    // Functions of the program that run apart (FunctionHost). One that waits begins; then, without the exclusion and in
-    // a thread of its own, it is performed. Returns when the function has, and its operation has ended.
+    // Functions of the program that run apart (FunctionHost). One that waits begins; then, without
+    // the exclusion and in a thread of its own, it is performed. Returns when the function has, and
+    // its operation has ended.
     void begin_function(FunctionCall& call);
     void perform(FunctionCall& call);
     // The host ends: whoever drives calls the functions that have not begun.
@@ -72,7 +76,8 @@ class Executor {
 
     // Whether operations are left that only need another progress(): pieces, or functions.
     bool has_ready() const { return ready_.first != nullptr || has_left_calls_; }
-    // Whether a confined function became ready where it may not run: only a thread of the program can do this work.
+    // Whether a confined function became ready where it may not run: only a thread of the program
+    // can do this work.
     bool has_confined() const { return has_left_confined_; }
 
     // From now on failures reach the group. May throw; then nothing has happened.
@@ -80,18 +85,18 @@ class Executor {
     // Ends every run of the group with this failure, sends a notice to the other members, and
     // forgets its messages. Only the first failure of a group counts.
     void break_group(Group& group, const Failure& failure);
-    // This rank makes the group's next call, or refuses it (run/failure_notices.h). The first may break the group; the
-    // second may throw.
+    // This rank makes the group's next call, or refuses it (run/failure_notices.h). The first may
+    // break the group; the second may throw.
     void count_call(Group& group) { failures_.count_call(group); }
     void refuse_call(Group& group, const Failure& failure) {
         failures_.refuse_call(group, failure);
     }
-    // For a group whose messages may have come, but for which this rank has no memory: tells its members. `telling` was
-    // reserved before others could have the group.
+    // For a group whose messages may have come, but for which this rank has no memory: tells its
+    // members. `telling` was reserved before others could have the group.
     void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                       std::span<const Rank> members);
-    // For a group that this rank cannot make, because it has another one with the same context: tells those members
-    // that do not have the other one.
+    // For a group that this rank cannot make, because it has another one with the same context:
+    // tells those members that do not have the other one.
     void tell_of_taken(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
                        std::span<const Rank> members) {
         failures_.tell(std::move(telling), context, members, failures_.has_taken_context());
@@ -111,8 +116,8 @@ class Executor {
     Run* first_active() const { return first_active_; }
     static Run* next_active(const Run& run) { return run.next_active_; }
     std::uint32_t active() const { return active_; }
-    // Wakes sleeping peers for what was posted. Call it before leaving the executor alone for a while. True: the
-    // progress thread of a peer was woken since the last call.
+    // Wakes sleeping peers for what was posted. Call it before leaving the executor alone for a
+    // while. True: the progress thread of a peer was woken since the last call.
     bool wake_peers() {
         bool woke = false;
         for (CompletionSource* source : sources_) woke |= source->wake_peers();
@@ -131,22 +136,25 @@ class Executor {
     std::vector<Rank> owed_ranks() const;
     // Whether anything is left to advance: runs, or messages that ended runs still owe to others.
     bool is_pending() const { return active_ > 0 || has_work(); }
-    // Whether arriving messages should wake a thread: other ranks may wait for what this rank sends next, or handling
-    // them takes time. A few small messages that complete an operation here can be left to the thread that waits for
-    // it: a wake-up would cost the computation more than they do.
+    // Whether arriving messages should wake a thread: other ranks may wait for what this rank sends
+    // next, or handling them takes time. A few small messages that complete an operation here can
+    // be left to the thread that waits for it: a wake-up would cost the computation more than they
+    // do.
     bool needs_attention() const {
         return urgent_runs_ > 0 || active_ > unattended_runs_max ||
                unattended_bytes_ > unattended_bytes_of_runs_max || has_work() ||
                (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
     }
-    // Whether ranks that a demand does not reach may need this one: it should do at once what it can.
+    // Whether ranks that a demand does not reach may need this one: it should do at once what it
+    // can.
     bool is_eager() const { return eager_runs_ > 0 || (some_are_eager_ && has_work()); }
     bool some_are_eager() const { return some_are_eager_; }
     // Whether a thread that drives passes cancellation points (base/cancellation.h).
     bool has_cancellation_points() const { return has_cancellation_points_; }
     // Whoever works for these runs does it without a demand.
     bool all_runs_are_eager() const { return some_are_eager_ && active_ == eager_runs_; }
-    // The program waits for so many more runs, or fewer, in a sleep of its own: they need attention.
+    // The program waits for so many more runs, or fewer, in a sleep of its own: they need
+    // attention.
     void await_outside(std::int32_t change) {
         awaited_runs_ += static_cast<std::uint32_t>(change);
         urgent_runs_ += static_cast<std::uint32_t>(change);
@@ -160,8 +168,8 @@ class Executor {
     std::uint64_t happened() const { return finished_ + functions_given_; }
 
   private:
-    // A thread that is woken for the messages of many small runs takes more time from the program than it saves. Their
-    // bytes must not fill the buffers between the ranks.
+    // A thread that is woken for the messages of many small runs takes more time from the program
+    // than it saves. Their bytes must not fill the buffers between the ranks.
     static constexpr std::uint32_t unattended_runs_max = 256;
     static constexpr std::int64_t unattended_bytes_of_runs_max = 16 * unattended_bytes_of_all_max;
 

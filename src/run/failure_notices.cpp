@@ -211,8 +211,8 @@ void FailureNotices::take(Rank from) {
             break_group(group, notice.failure);
         }
     }
-    // Two groups may have one context if no rank has both (process/members.h): a notice of the other group does not
-    // concern this rank's.
+    // Two groups may have one context if no rank has both (process/members.h): a notice of the
+    // other group does not concern this rank's.
     Group* const group = find(notice.context);
     if (!group) {
         keep_for_later(notice);

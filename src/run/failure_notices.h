@@ -1,11 +1,12 @@
-// Which groups break, and why. A failure breaks the whole group: every member gets a failure notice.
+// Which groups break, and why. A failure breaks the whole group: every member gets a failure
+// notice.
 //
-// Notices have their own stream (context 0), on which each rank keeps a receive posted for every other rank. A rank
-// that gives up breaks the messages of others. So a broken message counts only after the notices that may explain it,
-// and all ranks name the same cause.
+// Notices have their own stream (context 0), on which each rank keeps a receive posted for every
+// other rank. A rank that gives up breaks the messages of others. So a broken message counts only
+// after the notices that may explain it, and all ranks name the same cause.
 //
-// The cause may be a lack of memory, so the memory for telling others is reserved when a group is added. A notice that
-// a transport cannot take now is kept, and progress() tries it again.
+// The cause may be a lack of memory, so the memory for telling others is reserved when a group is
+// added. A notice that a transport cannot take now is kept, and progress() tries it again.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -64,8 +65,8 @@ class FailureNotices {
 
     // Breaks the group and sends a notice to its other members. Only its first failure counts.
     void break_group(Group& group, const Failure& failure);
-    // This rank refuses its next call: tells the other members, who break the group if they make that call. May throw;
-    // then nothing has happened.
+    // This rank refuses its next call: tells the other members, who break the group if they make
+    // that call. May throw; then nothing has happened.
     void refuse_call(Group& group, const Failure& failure);
     // This rank makes its next call. The group breaks if another rank has refused it.
     void count_call(Group& group) {

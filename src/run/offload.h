@@ -1,11 +1,11 @@
-// Runs task lists (schedule/tasks/tasks.h) beside the executor, which hands over the lists of a run and awaits their
-// reports.
+// Runs task lists (schedule/tasks/tasks.h) beside the executor, which hands over the lists of a run
+// and awaits their reports.
 //
 // The thread that submits lists to the kernel owns them: their steps run in its context, and if it
 // ends before they do, they are cancelled.
 //
-// Running out of memory: make() and begin() may throw std::bad_alloc; after begin() has, cancel_context() of
-// the context ends what it began. Nothing else throws.
+// Running out of memory: make() and begin() may throw std::bad_alloc; after begin() has,
+// cancel_context() of the context ends what it began. Nothing else throws.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -54,8 +54,9 @@ class Offload : public CompletionSource {
     // Lets the list pass its next `go`.
     virtual void enable(Lists& lists, std::uint32_t list) = 0;
 
-    // For a transport's completion with a token of this object. granted(): the list's place is granted. broken(): the
-    // list is broken, granted or not; returns the context of the run, which cannot go on.
+    // For a transport's completion with a token of this object. granted(): the list's place is
+    // granted. broken(): the list is broken, granted or not; returns the context of the run, which
+    // cannot go on.
     virtual void granted(std::uint32_t list) = 0;
     virtual std::uint64_t broken(std::uint32_t list) = 0;
 

@@ -1,5 +1,5 @@
-// Decides which runs are carried out as task lists: keeps runs until then, begins their lists, and counts why other
-// runs had none.
+// Decides which runs are carried out as task lists: keeps runs until then, begins their lists, and
+// counts why other runs had none.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -44,8 +44,8 @@ class Offloading {
     // Drops the kept runs of a group that has broken.
     void forget(const Group& group);
 
-    // Begins the run's lists; the executor begins the rest of the run. False: the executor begins all
-    // of it.
+    // Begins the run's lists; the executor begins the rest of the run. False: the executor begins
+    // all of it.
     bool begin_lists(Run& run);
 
     // Lists wait for a thread that may own them.

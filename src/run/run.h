@@ -32,8 +32,8 @@ class CompletionListener {
     ~CompletionListener() = default;
 };
 
-// A function of the program, as an operation of a run, that may wait: it runs apart from whoever drives, in a
-// user-level thread. Its operation is pending until it has returned, as a message is.
+// A function of the program, as an operation of a run, that may wait: it runs apart from whoever
+// drives, in a user-level thread. Its operation is pending until it has returned, as a message is.
 struct FunctionCall {
     Executor* executor = nullptr;
     Run* run = nullptr;
@@ -56,7 +56,8 @@ class FunctionHost {
 
 class Run {
   public:
-    // Who is told when the run ends, once. The listener's; kept here so that a mark takes no memory.
+    // Who is told when the run ends, once. The listener's; kept here so that a mark takes no
+    // memory.
     struct Mark {
         CompletionListener* listener = nullptr;  // null: nobody
         std::uint64_t cookie = 0;
@@ -133,7 +134,8 @@ class Run {
     std::vector<RepeatState> repeats_;
     std::vector<LaneHold> next_on_lane_;  // by schedule lane: the run that issues after this one
 
-    // The run must not end while a function of the program runs: in the thread that drives, or apart.
+    // The run must not end while a function of the program runs: in the thread that drives, or
+    // apart.
     bool is_calling_ = false;
     std::uint32_t functions_apart_ = 0;
     FunctionHost* function_host_ = nullptr;     // as its last start said

@@ -35,8 +35,8 @@ struct Failure {
     std::array<std::byte, 56> remark{};
     // With WEFT_BROKEN_MESSAGE: `rank` refused its call; the remark is its sentence, cut to fit.
     bool is_refusal = false;
-    // With WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`, or another communicator of `rank`
-    // has this one's context. Otherwise `rank` ran out of memory.
+    // With WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`, or another
+    // communicator of `rank` has this one's context. Otherwise `rank` ran out of memory.
     bool is_unconnected = false;
     bool is_context_taken = false;
 };
@@ -57,13 +57,15 @@ struct Group {
     std::uint32_t number = 0;  // this is its number-th child
     std::uint32_t made = 0;    // how many groups were made from this one
 
-    // Some member is reached by a transport that knows no demands: whoever has something pending here is eager.
+    // Some member is reached by a transport that knows no demands: whoever has something pending
+    // here is eager.
     bool is_eager = false;
 
     std::uint32_t dedicated = 0;  // how many of its streams have dedicated connections
 
-    // The calls of collectives, in the order that all members share. A rank that must refuse one tells the others by
-    // its number. Those that refuse it, too, go on; those that make it break the group.
+    // The calls of collectives, in the order that all members share. A rank that must refuse one
+    // tells the others by its number. Those that refuse it, too, go on; those that make it break
+    // the group.
     std::uint64_t calls = 0;                   // made or refused by this rank
     std::vector<std::uint64_t> refused{};      // ... by this rank
     std::vector<RefusedCall> refused_ahead{};  // by others; this rank has not come to them yet

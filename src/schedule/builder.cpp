@@ -14,7 +14,8 @@ std::int64_t aligned(std::int64_t bytes) {
     return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }
 
-// As one word if possible: compilers write one field of an edge after the other, and read what was there before.
+// As one word if possible: compilers write one field of an edge after the other, and read what was
+// there before.
 Edge edge_to(OpId op, std::uint32_t distance = 0) {
     if constexpr (std::endian::native == std::endian::little)
         return std::bit_cast<Edge>(op | distance << 28);
@@ -43,7 +44,8 @@ void ScheduleBuilder::expect(std::size_t ops) {
     dependencies_.reserve(dependencies_.size() + 2 * ops);
 }
 
-// Operations are filled in place. Copying one right after its members were written stalls on store forwarding.
+// Operations are filled in place. Copying one right after its members were written stalls on store
+// forwarding.
 Op& ScheduleBuilder::next(OpKind kind, std::int64_t bytes) {
     Op& op = schedule_.ops_.emplace_back();
     op.kind = kind;
@@ -321,7 +323,8 @@ void ScheduleBuilder::derive_lanes() {
 void ScheduleBuilder::compress_edges() {
     Schedule& s = schedule_;
     const std::size_t n = s.ops_.size();
-    // First, one place further on, how many edges begin at each operation; then where the next of them goes.
+    // First, one place further on, how many edges begin at each operation; then where the next of
+    // them goes.
     s.edge_begin_.resize(n + 2);
     for (const Dependency& d : dependencies_) ++s.edge_begin_[d.before + 2];
     std::partial_sum(s.edge_begin_.begin(), s.edge_begin_.end(), s.edge_begin_.begin());

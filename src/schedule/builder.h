@@ -22,7 +22,8 @@ class ScheduleBuilder {
 
     ScheduleBuilder(Rank rank, Rank ranks);
 
-    // Reserves room for so many more operations. An algorithm that knows their number saves reallocations.
+    // Reserves room for so many more operations. An algorithm that knows their number saves
+    // reallocations.
     void expect(std::size_t ops);
 
     OpId start() const { return no_op; }

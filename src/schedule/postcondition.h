@@ -34,11 +34,12 @@ struct Postcondition {
     std::vector<Holding> after;
     // Reductions combine whole elements of this size.
     std::int64_t element_bytes = 1;
-    // Contributions may be combined in any order, otherwise only in rank order. Either way, ranks that get the same
-    // element get it by the same expression, so it is bitwise identical.
+    // Contributions may be combined in any order, otherwise only in rank order. Either way, ranks
+    // that get the same element get it by the same expression, so it is bitwise identical.
     bool commutative = false;
-    // Contributions are combined in exactly one association order, whatever the schedules: f(r, r + 1) is rank r's, and
-    // f(lo, hi) = f(lo, m) op f(m, hi), with m = lo + the largest power of two below hi - lo. Never if commutative.
+    // Contributions are combined in exactly one association order, whatever the schedules: f(r, r +
+    // 1) is rank r's, and f(lo, hi) = f(lo, m) op f(m, hi), with m = lo + the largest power of two
+    // below hi - lo. Never if commutative.
     bool reproducible = false;
     bool follows_data = true;   // false: only the order of operations is checked
     bool synchronizes = false;  // no rank leaves before every rank has entered

@@ -1,6 +1,7 @@
-// Which algorithm a call uses. This depends only on what all ranks know: settings, otherwise a table by the number of
-// ranks, nodes and bytes, the engine, and whether operands are combined on arrival. A measured table goes before the
-// model, if that is asked for, and the model before the shipped table.
+// Which algorithm a call uses. This depends only on what all ranks know: settings, otherwise a
+// table by the number of ranks, nodes and bytes, the engine, and whether operands are combined on
+// arrival. A measured table goes before the model, if that is asked for, and the model before the
+// shipped table.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -25,19 +26,21 @@ class Selector {
 
     // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
     // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
-    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with a table, whose
-    // lines take precedence over the shipped ones. WEFT_SELECT=model or model:cpu, and WEFT_MODEL: a file with measured
-    // parameters of the model.
+    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with
+    // a table, whose lines take precedence over the shipped ones. WEFT_SELECT=model or model:cpu,
+    // and WEFT_MODEL: a file with measured parameters of the model.
     static Result<Selector> from_environment();
 
-    // From now on the calls of this collective use what `text` says, as above. `name` is the setting's, for sentences.
+    // From now on the calls of this collective use what `text` says, as above. `name` is the
+    // setting's, for sentences.
     Status force(Collective collective, const std::string& text, const std::string& name);
     Status force(Collective collective, const std::string& text) {
         return force(collective, text, setting_of(algorithm::spec_of(collective)));
     }
 
-    // The engine that selects the table's lines for an engine: the one with which all ranks joined the job; none: they
-    // differ. It is not the engine in use, which each rank may change for itself.
+    // The engine that selects the table's lines for an engine: the one with which all ranks joined
+    // the job; none: they differ. It is not the engine in use, which each rank may change for
+    // itself.
     void set_engine(std::optional<EngineKind> engine) { engine_ = engine; }
 
     // Refuses a call that does not meet the forced algorithm's needs.

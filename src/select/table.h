@@ -23,8 +23,8 @@ struct Choice {
     algorithm::Tuning tuning;
 };
 
-// Parses "chain:segment=64K". Refuses unknown names, and tuning that the algorithm does not follow, with a sentence
-// that begins with `name`.
+// Parses "chain:segment=64K". Refuses unknown names, and tuning that the algorithm does not follow,
+// with a sentence that begins with `name`.
 Result<Choice> parse_choice(const algorithm::CollectiveSpec& spec, const std::string& text,
                             const std::string& name);
 
@@ -33,8 +33,8 @@ class AlgorithmTable {
     // Adds the lines of a text. A refusal's sentence names `source` and the line.
     Status add(std::string_view text, const std::string& source);
 
-    // The choice of the last line that applies and whose algorithm's needs the call meets; null: there is none.
-    // `engine`: the one with which all ranks joined; none: they differ.
+    // The choice of the last line that applies and whose algorithm's needs the call meets; null:
+    // there is none. `engine`: the one with which all ranks joined; none: they differ.
     const Choice* choose(const algorithm::GlobalArgs& agreed,
                          std::optional<EngineKind> engine = std::nullopt) const;
 

@@ -1,9 +1,9 @@
-// Ranks in base -2 ("negabinary"), on which Bine trees and butterflies are built: all partners differ
-// in their lowest digits, and so are at most about 2/3 of the distance apart that they have if they
-// differ in one binary digit.
+// Ranks in base -2 ("negabinary"), on which Bine trees and butterflies are built: all partners
+// differ in their lowest digits, and so are at most about 2/3 of the distance apart that they have
+// if they differ in one binary digit.
 //
-// De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication Locality,
-// 2025, doi:10.1145/3712285.3759835
+// De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication
+// Locality, 2025, doi:10.1145/3712285.3759835
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace weft {
 
-// The digits of `n` in base -2, modulo `ranks`: bit k stands for (-2)^k. REQUIRES: `ranks` is a power of
-// two.
+// The digits of `n` in base -2, modulo `ranks`: bit k stands for (-2)^k. REQUIRES: `ranks` is a
+// power of two.
 constexpr Rank negabinary(Rank n, Rank ranks) {
     constexpr std::uint32_t negative = 0xaaaaaaaa;  // digits of negative weight
     const std::uint32_t digits = (static_cast<std::uint32_t>(n) + negative) ^ negative;
@@ -39,9 +39,10 @@ constexpr Rank bine_partner(Rank rank, Rank ranks, int k) {
     return (rank % 2 == 0 ? rank + distance : rank - distance + ranks) & (ranks - 1);
 }
 
-// Which neighboring digits differ in a rank's number, or, of an even rank, in the negated number. Those of
-// partners add up to the distance, whose digits up to k are 1 and then 0: theirs are complements up to
-// digit k, and digits k + 1 are equal. So they agree in the bits below k, and differ in bit k.
+// Which neighboring digits differ in a rank's number, or, of an even rank, in the negated number.
+// Those of partners add up to the distance, whose digits up to k are 1 and then 0: theirs are
+// complements up to digit k, and digits k + 1 are equal. So they agree in the bits below k, and
+// differ in bit k.
 constexpr Rank bine_sides(Rank rank, Rank ranks) {
     const Rank digits = negabinary(rank % 2 == 0 ? ranks - rank : rank, ranks);
     return digits ^ digits >> 1;

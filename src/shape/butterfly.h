@@ -1,5 +1,5 @@
-// Butterflies: patterns in which a power of two of ranks meet in pairs, in log2(ranks) steps, such that
-// in the end each has heard from all others.
+// Butterflies: patterns in which a power of two of ranks meet in pairs, in log2(ranks) steps, such
+// that in the end each has heard from all others.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct Butterfly {
     Rank (*sides)(Rank rank, Rank ranks);
     // Partners of step k agree in the lower bits of `sides`: they can share data by halves.
     bool has_halves;
-    // Ranks that have heard from each other before step k agree in bit k: they can combine in one order.
+    // Ranks that have heard from each other before step k agree in bit k: they can combine in one
+    // order.
     bool has_order;
 };
 

@@ -1,5 +1,5 @@
-// The neighbors of a rank in a Cartesian grid or a graph: to whom it sends blocks, and from whom it gets
-// some.
+// The neighbors of a rank in a Cartesian grid or a graph: to whom it sends blocks, and from whom it
+// gets some.
 #pragma once
 
 #include <cstddef>

@@ -51,7 +51,8 @@ constexpr Rank turn_digit(Rank rank, Rank radix, Rank weight, Rank by) {
     return rank + (turned - digit) * weight;
 }
 
-// How many of the numbers below n have bit k set; n >= 0. (Without a division: Bruck's alltoall asks for each block.)
+// How many of the numbers below n have bit k set; n >= 0. (Without a division: Bruck's alltoall
+// asks for each block.)
 constexpr Rank count_with_bit(Rank n, int k) {
     const std::int64_t half = std::int64_t{1} << k;
     const std::int64_t rest = n & (2 * half - 1);

@@ -34,10 +34,10 @@ Tree binomial_tree(Rank rank, Rank ranks, Rank root);
 Tree doubling_tree(Rank rank, Rank ranks, Rank root);
 
 // In base -2 (shape/bine.h), the parent of a rank is at the distance whose lowest digits are the
-// complement, as many as are equal to the lowest one. Of the children of such a rank the one with the
-// most digits complemented comes first: a broadcast takes ceil(log2 ranks) rounds, too. Subtrees lie on
-// both sides of their top. If the number of ranks is not a power of two, some ranks have another,
-// beside them, as their last child (shape/fold.h).
+// complement, as many as are equal to the lowest one. Of the children of such a rank the one with
+// the most digits complemented comes first: a broadcast takes ceil(log2 ranks) rounds, too.
+// Subtrees lie on both sides of their top. If the number of ranks is not a power of two, some ranks
+// have another, beside them, as their last child (shape/fold.h).
 Tree bine_tree(Rank rank, Rank ranks, Rank root);
 
 // A subtree is halved between two children; the nearer one gets the odd rank. The farther one comes

@@ -5,12 +5,13 @@
 //   rank 0      waits for all of these and makes "cards": the stamp, then of each rank its mark and
 //               card
 //   all others  wait for it and remove their file
-//   rank 0      waits until all are gone and removes "cards", "job" and the directory, if it is empty
+//   rank 0      waits until all are gone and removes "cards", "job" and the directory, if it is
+//               empty
 //   all others  wait for that
 //
-// Files of an earlier job are ignored: rank 0 accepts only cards with the stamp that it has just made, and the others
-// accept only lists of cards that include theirs with the mark that they have just made. After a failure all files
-// stay, so that every rank sees which ranks are missing.
+// Files of an earlier job are ignored: rank 0 accepts only cards with the stamp that it has just
+// made, and the others accept only lists of cards that include theirs with the mark that they have
+// just made. After a failure all files stay, so that every rank sees which ranks are missing.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,8 @@ class Directory final : public Startup {
     Status publish(const std::string& name, std::string_view content);
     Status used_before(const std::string& name) const;
 
-    // Polls with a growing backoff until it is there. After the deadline `late` says who is missing.
+    // Polls with a growing backoff until it is there. After the deadline `late` says who is
+    // missing.
     Status wait_until(const std::function<Result<bool>()>& is_there,
                       const std::function<Rank()>& late);
     // The first rank, other than 0 and this one, that has a file, or that has none; 0: there is

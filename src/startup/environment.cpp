@@ -127,7 +127,8 @@ void warn_of_lone_tasks() {
         tasks);
 }
 
-// torchrun and others set RANK and WORLD_SIZE, but give no way for ranks to find each other that Weft knows.
+// torchrun and others set RANK and WORLD_SIZE, but give no way for ranks to find each other that
+// Weft knows.
 void warn_of_lone_rank() {
     const char* ranks = std::getenv("WORLD_SIZE");
     if (ranks == nullptr || parse_whole_number(ranks).value_or(1) < 2) return;

@@ -23,8 +23,8 @@ class OobStartup final : public Startup {
     // For ranks that are not members yet. Refuses like agree_on_membership(), if others are.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
 
-    // The first exchange of every call of weft_comm_from_oob. Refuses on all processes of the group if they differ in
-    // membership, or if one has left its job. Collective; blocks.
+    // The first exchange of every call of weft_comm_from_oob. Refuses on all processes of the group
+    // if they differ in membership, or if one has left its job. Collective; blocks.
     static Status agree_on_membership(const weft_oob& oob, Membership mine);
 
     // Gathers `mine` of every rank into `all`, by rank.

@@ -2,8 +2,8 @@
 //
 // A dedicated connection carries, in both directions, the messages of one stream to one peer and
 // nothing else: a MessageHeader, then the bytes. There is no RTS and no CTS: a sender that is early
-// fills the sockets' buffers, and what has come stays there until its receive is posted. The bytes are
-// the same whoever moves them.
+// fills the sockets' buffers, and what has come stays there until its receive is posted. The bytes
+// are the same whoever moves them.
 //
 // Each direction is a queue of places: a message posted through the transport's verbs has one, a
 // task list has one for all its messages. Places take turns in order.
@@ -90,8 +90,8 @@ class DedicatedConnections {
     // notice of the peer, if that broke the group.
     virtual void fail(ListPlace& place, int error) = 0;
 
-    // The kernel has not given back all operations on this socket, and may go on with them after the context has
-    // ended: the socket is then shut down, but never closed.
+    // The kernel has not given back all operations on this socket, and may go on with them after
+    // the context has ended: the socket is then shut down, but never closed.
     virtual void keep_open(int socket) = 0;
 };
 

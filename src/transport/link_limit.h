@@ -8,9 +8,9 @@
 
 namespace weft {
 
-// Of a context. Contexts are of three kinds, which never meet: numbers that ranks hand out one after the
-// other; such numbers with a limit of links, in three more bits; and hashes, without a limit, of
-// communicators that are made without messages (process/members.h).
+// Of a context. Contexts are of three kinds, which never meet: numbers that ranks hand out one
+// after the other; such numbers with a limit of links, in three more bits; and hashes, without a
+// limit, of communicators that are made without messages (process/members.h).
 struct LinkLimit {
     static constexpr std::uint32_t links_max = 8;
     static constexpr unsigned number_bits = StreamId::context_bits - 5;

@@ -6,14 +6,14 @@
 // unexpected message must not hold up other lanes.
 //
 // Running out of memory. What begins something may throw std::bad_alloc, and then nothing has
-// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, buffer_unknown(true). All
-// others do not throw, and lose no completion. A message that a transport cannot keep, or receive,
-// for want of memory is lost; that is reported (lost_message()), and the context is not wanted any
-// more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell it that a message was dropped
-// (some is reserved), to keep a failure notice that came before its receive, to note a frame that
-// came before its turn, or to keep the rest of a frame whose message was abandoned (for one at a time
-// it is reserved). A post of context 0 must not fail for want of memory while few of them are
-// pending: by it, ranks tell each other that memory ran out.
+// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, buffer_unknown(true).
+// All others do not throw, and lose no completion. A message that a transport cannot keep, or
+// receive, for want of memory is lost; that is reported (lost_message()), and the context is not
+// wanted any more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell
+// it that a message was dropped (some is reserved), to keep a failure notice that came before its
+// receive, to note a frame that came before its turn, or to keep the rest of a frame whose message
+// was abandoned (for one at a time it is reserved). A post of context 0 must not fail for want of
+// memory while few of them are pending: by it, ranks tell each other that memory ran out.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
@@ -84,8 +84,9 @@ enum class Posted : std::uint8_t {
 // A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
 // died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
 // its bytes cannot be a peer's. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
-// connection, or no memory for what must not be lost. Or a lost_message(). Of a task list, and then `peer` is this
-// rank: WEFT_BROKEN_MEMORY: the kernel had none for it; WEFT_REFUSED_STATE: the thread that owned it has ended.
+// connection, or no memory for what must not be lost. Or a lost_message(). Of a task list, and then
+// `peer` is this rank: WEFT_BROKEN_MEMORY: the kernel had none for it; WEFT_REFUSED_STATE: the
+// thread that owned it has ended.
 struct Completion {
     Token token;
     weft_status code = WEFT_OK;  // WEFT_OK, a WEFT_BROKEN_* or WEFT_REFUSED_STATE
@@ -96,8 +97,8 @@ struct Completion {
     std::int64_t expected_bytes = 0;
 };
 
-// A message from `peer` was lost, because this rank ran out of memory. What completes in the context
-// after this report is not to be trusted: whoever gets it abandons the context.
+// A message from `peer` was lost, because this rank ran out of memory. What completes in the
+// context after this report is not to be trusted: whoever gets it abandons the context.
 inline Completion lost_message(std::uint64_t context, Rank peer) {
     return {.token = {},
             .code = WEFT_BROKEN_MEMORY,
@@ -185,8 +186,8 @@ class CompletionSource {
 
     // Wakes sleeping peers that have something new. A transport may put that off until this call,
     // or for a few polls: a peer that is about to poll needs no wake-up. Call it before leaving the
-    // transport alone for a while; arm() does it too. True: the progress thread of a peer was woken since the last
-    // call.
+    // transport alone for a while; arm() does it too. True: the progress thread of a peer was woken
+    // since the last call.
     virtual bool wake_peers() { return false; }
 
     // Counts the pieces of large messages moved so far. While it grows, a peer is at work at the
@@ -196,8 +197,8 @@ class CompletionSource {
     // poll() has something to do for which no wake-up comes.
     virtual bool has_work() const { return false; }
 
-    // Adds the peers it is for, each once. For messages about a peer that does not take what was sent to it.
-    // REQUIRES: there is room for all peers.
+    // Adds the peers it is for, each once. For messages about a peer that does not take what was
+    // sent to it. REQUIRES: there is room for all peers.
     virtual void list_owed(std::vector<Rank>&) const {}
 
     // Forgets every post of this context without completing it. When this returns, nobody writes to
@@ -241,7 +242,8 @@ class Transport : public CompletionSource {
     // The user has this context from now on: its unexpected messages are kept.
     virtual void open_context(std::uint64_t context) = 0;
 
-    // From now on, what arrives sends this signal to that thread of the operating system; 0: no more.
+    // From now on, what arrives sends this signal to that thread of the operating system; 0: no
+    // more.
     virtual void signal_arrivals(int /*signal*/, int /*thread*/) {}
 
     // Receives that combine; null: there are none.

@@ -1,6 +1,6 @@
-// Allreduces along a butterfly (shape/butterfly.h), for any number of ranks: ranks beyond a power of two first fold into
-// their neighbors (shape/fold.h), which return the result. The algorithms differ in the butterfly, and in what partners
-// exchange: all they have, or halves.
+// Allreduces along a butterfly (shape/butterfly.h), for any number of ranks: ranks beyond a power
+// of two first fold into their neighbors (shape/fold.h), which return the result. The algorithms
+// differ in the butterfly, and in what partners exchange: all they have, or halves.
 #include <optional>
 #include <utility>
 #include <vector>
@@ -198,7 +198,8 @@ std::int64_t HalvesExchange::sent_messages_max(const GlobalArgs& a) {
     return 2 * floor_log2(a.ranks) + returns(a);
 }
 
-// The first standing rank sends the most: it keeps the lower half each time, which is not the smaller one.
+// The first standing rank sends the most: it keeps the lower half each time, which is not the
+// smaller one.
 std::int64_t HalvesExchange::sent_bytes_max(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     Part part = whole(a);
@@ -231,9 +232,9 @@ extern const Algorithm allreduce_recursive_doubling = {
         },
 };
 
-// Allreduce by recursive halving and doubling: partners exchange halves of the vector and combine them, until every
-// rank has the result of its part; then they exchange the parts in the opposite order. Any number of ranks, also for
-// operations that do not commute.
+// Allreduce by recursive halving and doubling: partners exchange halves of the vector and combine
+// them, until every rank has the result of its part; then they exchange the parts in the opposite
+// order. Any number of ranks, also for operations that do not commute.
 //
 // The nearest ranks are partners first, so that operands stay in rank order.
 extern const Algorithm allreduce_rabenseifner = {
@@ -287,13 +288,13 @@ Status swing(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Allreduce as a reduce-scatter and an allgather in which partners are 1, 1, 3, 5, 11, ... ranks apart, in
-// alternate directions around a ring: on a network that is a ring, messages take shorter ways than in
-// recursive halving and doubling, and the rounds and bytes are the same. Any number of ranks: those
-// beyond a power of two first fold into their neighbors. The operation has to commute.
+// Allreduce as a reduce-scatter and an allgather in which partners are 1, 1, 3, 5, 11, ... ranks
+// apart, in alternate directions around a ring: on a network that is a ring, messages take shorter
+// ways than in recursive halving and doubling, and the rounds and bytes are the same. Any number of
+// ranks: those beyond a power of two first fold into their neighbors. The operation has to commute.
 //
-// Parts are numbered as in Bine trees, so that what a rank sends in a round is contiguous: both papers
-// have the same partners.
+// Parts are numbered as in Bine trees, so that what a rank sends in a round is contiguous: both
+// papers have the same partners.
 extern const Algorithm allreduce_swing = {
     .name = "swing",
     .source =

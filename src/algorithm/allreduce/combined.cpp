@@ -63,10 +63,10 @@ std::int64_t sent_bytes(const GlobalArgs& a) {
 
 }  // namespace
 
-// Allreduce in 2 (p - 1) steps: the vector is cut into one block per rank. In step i of the first half rank r sends
-// block r + i to rank r + i, which combines what it gets in rank order; in step i of the second half it sends its
-// result to rank r + i. Any number of ranks, also for operations that do not commute; blocks hold whole elements and
-// may be empty.
+// Allreduce in 2 (p - 1) steps: the vector is cut into one block per rank. In step i of the first
+// half rank r sends block r + i to rank r + i, which combines what it gets in rank order; in step i
+// of the second half it sends its result to rank r + i. Any number of ranks, also for operations
+// that do not commute; blocks hold whole elements and may be empty.
 extern const Algorithm allreduce_reduce_scatter_allgather = {
     .name = "reduce_scatter_allgather",
     .source =

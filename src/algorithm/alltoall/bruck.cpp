@@ -1,10 +1,11 @@
 // Alltoall in ceil(log2 ranks) rounds: a block for the rank i ahead travels in steps of the powers
-// of two that add up to i, the largest first. Any number of ranks. For small blocks, because each is sent several
-// times.
+// of two that add up to i, the largest first. Any number of ranks. For small blocks, because each
+// is sent several times.
 //
-// On rank r, place i holds the block for rank r + i (modulo ranks). In the round of 2^k the places with bit
-// k set are sent 2^k ranks ahead in ascending order, and those that arrive take their place. At the end place i
-// holds the block from rank r - i. Blocks stay where they arrived until they are sent on: each is copied once a round.
+// On rank r, place i holds the block for rank r + i (modulo ranks). In the round of 2^k the places
+// with bit k set are sent 2^k ranks ahead in ascending order, and those that arrive take their
+// place. At the end place i holds the block from rank r - i. Blocks stay where they arrived until
+// they are sent on: each is copied once a round.
 #include <algorithm>
 #include <bit>
 #include <vector>
@@ -17,7 +18,8 @@
 namespace weft::algorithm {
 namespace {
 
-// The blocks that arrived in a round: at their places, those with the round's bit, in ascending order.
+// The blocks that arrived in a round: at their places, those with the round's bit, in ascending
+// order.
 struct ArrivedBlocks {
     Region blocks;
     OpId there = no_op;
@@ -30,8 +32,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block(in.rank));
     const std::int64_t bytes = in.recv.bytes;
     const Places contribution(in.send, in.rank);
-    // The blocks at [first, end) when all higher bits have had their rounds. REQUIRES: the lowest of these that is set
-    // is the same for all of them.
+    // The blocks at [first, end) when all higher bits have had their rounds. REQUIRES: the lowest
+    // of these that is set is the same for all of them.
     const auto arrived = [&](std::int64_t first, std::int64_t end, int higher) {
         const int bit = higher + std::countr_zero(static_cast<std::uint64_t>(first >> higher));
         const ArrivedBlocks& arrival = arrivals[static_cast<std::size_t>(bit)];
@@ -45,7 +47,8 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         const Neighbours peers = dissemination_peers(in.rank, in.ranks(), k);
         const Region arriving = schedule.scratch(count_with_bit(in.ranks(), k) * bytes);
         arrivals[static_cast<std::size_t>(k)] = {arriving, schedule.recv(arriving, peers.from)};
-        // Those below 2^(k + 1) are the contribution's. Of the others, 2^k in a row are in one piece.
+        // Those below 2^(k + 1) are the contribution's. Of the others, 2^k in a row are in one
+        // piece.
         const std::int64_t size = std::int64_t{1} << k;
         const auto end_of = [&](std::int64_t first) {
             return std::min<std::int64_t>(first + size, in.ranks());

@@ -1,4 +1,5 @@
-// Alltoalls that send every block straight to its destination: in steps, among pairs, or all at once.
+// Alltoalls that send every block straight to its destination: in steps, among pairs, or all at
+// once.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
 #include "shape/pairing.h"

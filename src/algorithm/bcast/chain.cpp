@@ -6,8 +6,8 @@
 namespace weft::algorithm {
 namespace {
 
-// Segments take no memory besides the message. The more are on the way, the more a rank that shares its core passes on in
-// one turn.
+// Segments take no memory besides the message. The more are on the way, the more a rank that shares
+// its core passes on in one turn.
 constexpr std::uint32_t window = 32;
 
 Status chain(const Problem& in, ScheduleBuilder& schedule) {

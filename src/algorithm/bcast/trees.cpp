@@ -97,11 +97,11 @@ Status bine(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Broadcast along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways: ranks
-// at numbers in base -2 whose lowest digits are complements of each other are parent and child, so
-// children lie on both sides of their parent, and fewer messages leave a group of nearby ranks. A rank
-// sends to the child with the largest subtree first. Any number of ranks, any root; ranks beyond a power
-// of two get the data from a neighbor.
+// Broadcast along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways:
+// ranks at numbers in base -2 whose lowest digits are complements of each other are parent and
+// child, so children lie on both sides of their parent, and fewer messages leave a group of nearby
+// ranks. A rank sends to the child with the largest subtree first. Any number of ranks, any root;
+// ranks beyond a power of two get the data from a neighbor.
 extern const Algorithm bcast_bine = {
     .name = "bine",
     .source =

@@ -68,10 +68,11 @@ Status bine(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Reduction along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways: ranks
-// at numbers in base -2 whose lowest digits are complements of each other are parent and child. Every
-// rank combines its children's operands with its own and sends the result to its parent. Any number of
-// ranks, any root; the operation has to commute, because subtrees lie on both sides of their top.
+// Reduction along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways:
+// ranks at numbers in base -2 whose lowest digits are complements of each other are parent and
+// child. Every rank combines its children's operands with its own and sends the result to its
+// parent. Any number of ranks, any root; the operation has to commute, because subtrees lie on both
+// sides of their top.
 extern const Algorithm reduce_bine = {
     .name = "bine",
     .source =
@@ -107,10 +108,10 @@ Status reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Reduce in p - 1 steps and p - 1 messages to the root: the vector is cut into one block per rank. In
-// step i rank r sends block r + i to rank r + i, which combines what it gets in rank order and sends the
-// result to the root. Any number of ranks, any root, also for operations that do not commute; blocks
-// hold whole elements and may be empty.
+// Reduce in p - 1 steps and p - 1 messages to the root: the vector is cut into one block per rank.
+// In step i rank r sends block r + i to rank r + i, which combines what it gets in rank order and
+// sends the result to the root. Any number of ranks, any root, also for operations that do not
+// commute; blocks hold whole elements and may be empty.
 extern const Algorithm reduce_reduce_scatter_gather = {
     .name = "reduce_scatter_gather",
     .source =

@@ -7,11 +7,12 @@
 namespace weft::algorithm {
 namespace {
 
-// On each of the ranks from `first` on, `sum` holds an operand after `ready`; at the end it holds the combination of
-// those of first..rank, in rank order. Returns the operation that completes then. REQUIRES: rank >= first.
+// On each of the ranks from `first` on, `sum` holds an operand after `ready`; at the end it holds
+// the combination of those of first..rank, in rank order. Returns the operation that completes
+// then. REQUIRES: rank >= first.
 //
-// In step k a rank sends what it has, the combination of up to 2^k operands that end with its own, to the rank 2^k
-// above it, and prepends what it gets from the rank 2^k below it.
+// In step k a rank sends what it has, the combination of up to 2^k operands that end with its own,
+// to the rank 2^k above it, and prepends what it gets from the rank 2^k below it.
 OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
                         ScheduleBuilder& schedule) {
     const Rank position = in.rank - first;
@@ -36,9 +37,9 @@ OpId prefix_by_doubling(const Problem& in, Rank first, Region sum, OpId ready,
 // Whether a rank's result includes its own operand: scan, or exscan.
 enum class Own : bool { excluded, included };
 
-// What one rank knows in a hypercube. After the step of bit k the ranks that are equal in all higher bits form a block.
-// Each has the combination of the block's operands up to its own (the result), and of all of them (the block's), if any
-// rank after the block will need it.
+// What one rank knows in a hypercube. After the step of bit k the ranks that are equal in all
+// higher bits form a block. Each has the combination of the block's operands up to its own (the
+// result), and of all of them (the block's), if any rank after the block will need it.
 class Hypercube {
   public:
     Hypercube(const Problem& in, Own own, ScheduleBuilder& schedule)
@@ -194,8 +195,9 @@ std::int64_t exscan_sent_messages(const GlobalArgs& a) {
 
 }  // namespace
 
-// Exclusive scan by recursive doubling: every rank passes its operand on to the next one; then all but the first scan
-// the operands that they received. Any number of ranks, also for operations that do not commute.
+// Exclusive scan by recursive doubling: every rank passes its operand on to the next one; then all
+// but the first scan the operands that they received. Any number of ranks, also for operations that
+// do not commute.
 extern const Algorithm exscan_recursive_doubling = {
     .name = "recursive_doubling",
     .source = "Hillis, Steele: Data Parallel Algorithms, 1986, doi:10.1145/7902.7903",
@@ -214,9 +216,9 @@ Status scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Scan in a hypercube: in step k a rank exchanges the combination of its block of 2^k ranks with the rank
-// that differs in bit k; the upper one prepends what it gets to its own. Only what is needed is sent. Any number of
-// ranks, also for operations that do not commute.
+// Scan in a hypercube: in step k a rank exchanges the combination of its block of 2^k ranks with
+// the rank that differs in bit k; the upper one prepends what it gets to its own. Only what is
+// needed is sent. Any number of ranks, also for operations that do not commute.
 extern const Algorithm scan_hypercube = {
     .name = "hypercube",
     .source =
@@ -238,8 +240,8 @@ Status exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Exclusive scan in a hypercube: scan's algorithm, without this rank's operand. Any number of ranks, also
-// for operations that do not commute.
+// Exclusive scan in a hypercube: scan's algorithm, without this rank's operand. Any number of
+// ranks, also for operations that do not commute.
 extern const Algorithm exscan_hypercube = {
     .name = "hypercube",
     .source =
@@ -304,8 +306,9 @@ Status exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Exclusive scan along a line: every rank gets the combination of the operands of the ranks below it, and passes it on
-// combined with its own operand. Any number of ranks, also for operations that do not commute.
+// Exclusive scan along a line: every rank gets the combination of the operands of the ranks below
+// it, and passes it on combined with its own operand. Any number of ranks, also for operations that
+// do not commute.
 extern const Algorithm exscan_linear = {
     .name = "linear",
     .source =

@@ -8,8 +8,9 @@
 namespace weft::algorithm {
 namespace {
 
-// One rank's operand of this part, and what replaces it: first the combination of the longest block of 2^k ranks that
-// ends with the rank, which others read, then the combination of ranks 0 to this one.
+// One rank's operand of this part, and what replaces it: first the combination of the longest block
+// of 2^k ranks that ends with the rank, which others read, then the combination of ranks 0 to this
+// one.
 struct TransposedSlot {
     Region where;
     OpId ready = no_op;
@@ -33,10 +34,10 @@ void combine_all(std::vector<TransposedSlot>& slots, ScheduleBuilder& schedule) 
     }
 }
 
-// Of scan, or of exscan, whose results do not include a rank's own operand. The vector is cut into a part for each rank. In
-// step i rank r sends part r + i to rank r + i, which computes all ranks' results of its part, in the association of
-// reproducible reductions; in step i of the second half rank r sends rank r + i that rank's result. Needs memory for one
-// vector.
+// Of scan, or of exscan, whose results do not include a rank's own operand. The vector is cut into
+// a part for each rank. In step i rank r sends part r + i to rank r + i, which computes all ranks'
+// results of its part, in the association of reproducible reductions; in step i of the second half
+// rank r sends rank r + i that rank's result. Needs memory for one vector.
 Status prefix_transposed(const Problem& in, bool is_included, ScheduleBuilder& schedule) {
     const Rank last = in.ranks() - 1;
     auto part = [&](Region vector, Rank i) { return part_of_rank(in.agreed, vector, i); };
@@ -107,8 +108,8 @@ Status exscan(const Problem& in, ScheduleBuilder& schedule) {
 
 }  // namespace
 
-// Scan of long vectors: each rank computes one part of all ranks' results. Any number of ranks, also for
-// operations that do not commute; parts hold whole elements and may be empty.
+// Scan of long vectors: each rank computes one part of all ranks' results. Any number of ranks,
+// also for operations that do not commute; parts hold whole elements and may be empty.
 extern const Algorithm scan_transposed = {
     .name = "transposed",
     .source =
@@ -124,15 +125,16 @@ extern const Algorithm scan_transposed = {
 
 namespace {
 
-// From four ranks on, one round more than scan's: the last rank sends no operand, and the first gets no result.
+// From four ranks on, one round more than scan's: the last rank sends no operand, and the first
+// gets no result.
 std::int64_t exscan_rounds(const GlobalArgs& a) {
     return transposed_messages(a) + (a.ranks > 3 ? 1 : 0);
 }
 
 }  // namespace
 
-// Exclusive scan of long vectors: each rank computes one part of all ranks' results. Any number of ranks,
-// also for operations that do not commute; parts hold whole elements and may be empty.
+// Exclusive scan of long vectors: each rank computes one part of all ranks' results. Any number of
+// ranks, also for operations that do not commute; parts hold whole elements and may be empty.
 extern const Algorithm exscan_transposed = {
     .name = "transposed",
     .source =

@@ -1,4 +1,5 @@
-// Calls whose blocks differ: their arrays, checked and in bytes; and which bytes of the buffers they use.
+// Calls whose blocks differ: their arrays, checked and in bytes; and which bytes of the buffers
+// they use.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ namespace weft {
 // every child in a tree, rounded up.
 constexpr std::int64_t call_bytes_max = std::numeric_limits<std::int64_t>::max() / 64;
 
-// Room for counts that cannot be the caller's own arrays: if block types differ, or neighbors are missing. Kept between
-// calls, so that calls rarely allocate.
+// Room for counts that cannot be the caller's own arrays: if block types differ, or neighbors are
+// missing. Kept between calls, so that calls rarely allocate.
 struct ByteCounts {
     std::vector<std::int64_t> send;
     std::vector<std::int64_t> recv;

@@ -1,4 +1,5 @@
-// Where a call is made, and which part of it counts on this rank. The call itself is a weft_call (weft/call.h).
+// Where a call is made, and which part of it counts on this rank. The call itself is a weft_call
+// (weft/call.h).
 #pragma once
 
 #include "algorithm/collective_spec.h"

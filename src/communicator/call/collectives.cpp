@@ -36,7 +36,8 @@ Status check_memory_of(const char* name, const void* buffer, const BufferUse& us
                    name, buffer, device);
 }
 
-// How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this rank's buffers.
+// How many blocks of this rank's block size any rank's buffer may have; among neighbors, only this
+// rank's buffers.
 std::size_t blocks_max(const CollectiveSpec& spec, const CallContext& place) {
     if (spec.sizes == Sizes::uniform && spec.has_block_of_every_rank())
         return static_cast<std::size_t>(place.ranks);
@@ -131,7 +132,8 @@ Status check_memory(const void* send_buf, const BufferUse& send, const void* rec
     return check_memory_of("send_buf", send_buf, send, device_memory);
 }
 
-// What a rank sends and what it receives are the same blocks, or, if sizes differ, have the same type.
+// What a rank sends and what it receives are the same blocks, or, if sizes differ, have the same
+// type.
 Status check_both_sides(const CollectiveSpec& spec, const weft_call& call) {
     const std::size_t sent = type_bytes(call.send.type);
     const std::size_t received = type_bytes(call.recv.type);

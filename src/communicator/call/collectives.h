@@ -1,5 +1,5 @@
-// Checks calls of any collective, determines what their schedules depend on, and builds the schedules. What differs
-// between collectives is in the catalogue (algorithm/catalogue.h).
+// Checks calls of any collective, determines what their schedules depend on, and builds the
+// schedules. What differs between collectives is in the catalogue (algorithm/catalogue.h).
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,15 @@ const char* collective_name(Collective collective);
 // Refuses a null buffer if bytes of it are needed, and two buffers if they use the same bytes.
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name);
-// Refuses memory of a device, as `device_memory` tells it. REQUIRES: the buffers passed check_buffers(), and `device_memory`
-// is not null. (Apart from check_buffers(), whose every call it would slow down.)
+// Refuses memory of a device, as `device_memory` tells it. REQUIRES: the buffers passed
+// check_buffers(), and `device_memory` is not null. (Apart from check_buffers(), whose every call
+// it would slow down.)
 Status check_memory(const void* send_buf, const BufferUse& send, const void* recv_buf,
                     const BufferUse& recv, const char* recv_name, DeviceMemory device_memory);
 
-// Refuses a bad call with a sentence. Does not check its buffers. `signature` and `binding`, which must be new, then refer
-// to `byte_counts` and to the call's arrays. (They are filled in place, because a copy would slow down starts.)
+// Refuses a bad call with a sentence. Does not check its buffers. `signature` and `binding`, which
+// must be new, then refer to `byte_counts` and to the call's arrays. (They are filled in place,
+// because a copy would slow down starts.)
 Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_counts,
              Signature& signature, Binding& binding);
 // Refuses blocks that overlap.

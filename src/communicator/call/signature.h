@@ -27,15 +27,16 @@ struct Signature {
     bool combines = false;      // see algorithm::GlobalArgs
     bool reproducible = false;  // the same
     std::int32_t root = 0;
-    // See algorithm::GlobalArgs; if each rank knows only its own blocks, see algorithm::LocalBlocks.
+    // See algorithm::GlobalArgs; if each rank knows only its own blocks, see
+    // algorithm::LocalBlocks.
     std::int64_t bytes = 0;
     std::int64_t element_bytes = 1;
     std::int64_t unit_bytes = 1;  // bytes of an element in the arrays; types that differ: 1
     BlockSpans send = {};
     BlockSpans recv = {};
 
-    // The bytes of a block; if blocks differ, of all blocks in the call's arrays (if it has two arrays: of those
-    // received).
+    // The bytes of a block; if blocks differ, of all blocks in the call's arrays (if it has two
+    // arrays: of those received).
     std::int64_t total_bytes() const {
         const std::span<const std::int64_t> counts =
             recv.counts.empty() ? send.counts : recv.counts;

@@ -5,8 +5,8 @@
 // the bytes, further entries a segment each. Small packets wake a longer entry so often that the
 // kernel moves it to a worker thread.
 //
-// Entries name descriptors by their numbers. A list owns its own and shares the others, so that they stay open if
-// the kernel does not give its entries back.
+// Entries name descriptors by their numbers. A list owns its own and shares the others, so that
+// they stay open if the kernel does not give its entries back.
 //
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
@@ -118,8 +118,9 @@ struct List {
     // What the header of message `number` says about it.
     enum class HeaderState : std::uint8_t { not_come, right, other_size, foreign };
     HeaderState verdict_on(std::uint32_t number, std::uint64_t stream) const;
-    // The header of message `checked` speaks against the peer, but the kernel may still be storing it: not all
-    // of its bytes need be seen at once. False: the same bytes have been there for a while.
+    // The header of message `checked` speaks against the peer, but the kernel may still be storing
+    // it: not all of its bytes need be seen at once. False: the same bytes have been there for a
+    // while.
     bool is_doubtful(std::int64_t now_ns);
     std::uint64_t sent_bytes(std::uint32_t number) const;
 

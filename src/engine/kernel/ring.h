@@ -27,9 +27,11 @@ enum class CqeKind : std::uint8_t {
     end = 2,  // of a chain
 };
 
-// Hands what was added to the kernel; returns how many entries it took, or -errno. Tests replace it.
+// Hands what was added to the kernel; returns how many entries it took, or -errno. Tests replace
+// it.
 inline int (*submit_to_kernel)(io_uring*) = io_uring_submit;
-// Cancels in the kernel, without an entry; returns -errno, -EINVAL before Linux 6.0. Tests replace it.
+// Cancels in the kernel, without an entry; returns -errno, -EINVAL before Linux 6.0. Tests replace
+// it.
 inline int (*cancel_in_kernel)(io_uring*,
                                io_uring_sync_cancel_reg*) = io_uring_register_sync_cancel;
 
@@ -51,13 +53,13 @@ class Ring {
     // Adds entries [from, to) of the list as a chain that first takes a token from `takes` (-1:
     // none), and gives one to `gives` at its end. REQUIRES: has_room for them and two more.
     void add(List& list, std::uint32_t from, std::uint32_t to, int takes, int gives);
-    // Cancels all chains of the list that the kernel has taken; they report. Any thread may call it. False:
-    // the kernel cannot do that without an entry.
+    // Cancels all chains of the list that the kernel has taken; they report. Any thread may call
+    // it. False: the kernel cannot do that without an entry.
     bool cancel(const List& list);
     // Adds an entry that does the same. REQUIRES: has_room(1).
     void add_cancel(const List& list);
-    // Entries of the list that the kernel has not taken will do nothing, and not report. Returns how many chains
-    // end with them.
+    // Entries of the list that the kernel has not taken will do nothing, and not report. Returns
+    // how many chains end with them.
     std::uint32_t withdraw(const List& list);
 
     enum class Submitted : std::uint8_t {
@@ -67,8 +69,8 @@ class Ring {
     };
     // Submits what was added. The calling thread owns it from now on.
     //
-    // The kernel runs what it took of a chain, and would run the rest beside it: so the rest will do
-    // nothing, but report. The part reports only if it fails.
+    // The kernel runs what it took of a chain, and would run the rest beside it: so the rest will
+    // do nothing, but report. The part reports only if it fails.
     Submitted submit();
     // Entries were added that the kernel has not taken.
     bool has_left() const { return is_open_ && io_uring_sq_ready(&ring_) > 0; }

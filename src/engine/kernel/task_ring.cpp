@@ -20,8 +20,8 @@ namespace {
 
 // Entries of a chain besides those of its list: it takes and gives a token of its direction.
 constexpr std::uint32_t token_entries = 2;
-// Cancelling chains takes microseconds. If a part of one has not reported after so long, it has ended
-// well.
+// Cancelling chains takes microseconds. If a part of one has not reported after so long, it has
+// ended well.
 constexpr std::int64_t cut_max_ns = 100'000'000;
 
 // The ring, and what its sleepers wait for.
@@ -398,8 +398,8 @@ void TaskRing::look_at_headers() {
     }
 }
 
-// At least the first `come` messages have come, and others `may_come` at this moment. False: the list has
-// failed.
+// At least the first `come` messages have come, and others `may_come` at this moment. False: the
+// list has failed.
 bool TaskRing::check_headers(List& list, std::uint32_t come, bool may_come) {
     const std::uint64_t stream = list.home.stream.packed();
     for (; list.checked < list.messages.size(); ++list.checked, list.doubted_since_ns = 0) {
@@ -467,8 +467,8 @@ void TaskRing::report_failure(const List& list) {
                     &list.home});
 }
 
-// Cancels what the list has in flight. This thread need not be one that may own other lists: where only an
-// entry cancels, those that the kernel has not taken must not go with it.
+// Cancels what the list has in flight. This thread need not be one that may own other lists: where
+// only an entry cancels, those that the kernel has not taken must not go with it.
 void TaskRing::cancel(const List& list) {
     if (ring_.cancel(list)) return;
     if (!may_own()) {
@@ -526,7 +526,8 @@ void TaskRing::call_off(Wanted wanted) {
             list->direction.reset();
             continue;
         }
-        // What is left of it may still run: the descriptors it names must not be closed, or their numbers could be reused.
+        // What is left of it may still run: the descriptors it names must not be closed, or their
+        // numbers could be reused.
         is_stuck = true;
         connections_to(list->peer)->keep_open(list->hold.socket);
     }

@@ -1,8 +1,8 @@
 // Runs task lists on an io_uring: the kernel takes each step when its data arrives, without a call.
 //
 // A list begins when it has its place on its connection. It is submitted in batches of the ring's
-// depth, two at a time; a thread that may own it adds further ones. What the kernel does not take at
-// once stays in the ring, and is submitted again.
+// depth, two at a time; a thread that may own it adds further ones. What the kernel does not take
+// at once stays in the ring, and is submitted again.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -24,8 +24,8 @@ namespace weft::kernel {
 
 class TaskRing final : public Offload {
   public:
-    // `routes`: by rank of the job. `depth`: entries submitted at a time. `patience_ns`: how long the
-    // kernel may have no memory for them, or not end what is called off.
+    // `routes`: by rank of the job. `depth`: entries submitted at a time. `patience_ns`: how long
+    // the kernel may have no memory for them, or not end what is called off.
     TaskRing(const std::vector<Transport*>& routes, unsigned depth,
              std::int64_t patience_ns = 10'000'000'000);
     ~TaskRing() override;
@@ -107,8 +107,8 @@ class TaskRing final : public Offload {
     const unsigned depth_;
     const std::int64_t patience_ns_;
     std::int64_t short_since_ns_ = 0;  // when the kernel first had no memory; 0: it has
-    // Lists without runs, whose chains have not reported: the kernel may still write to them, and to the descriptors that
-    // they keep open.
+    // Lists without runs, whose chains have not reported: the kernel may still write to them, and
+    // to the descriptors that they keep open.
     std::vector<std::unique_ptr<List>> orphans_;
     Ring ring_;        // opened when it is first needed
     Fd thread_sleep_;  // epoll: the ring, while the progress thread is to be woken

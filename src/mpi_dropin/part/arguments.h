@@ -80,8 +80,8 @@ struct WrongArguments {
     explicit operator bool() const { return error != MPI_SUCCESS; }
 };
 
-// Which buffers of a call get copies: those that are not contiguous, or all. In copies blocks neither overlap, nor are
-// they in both buffers.
+// Which buffers of a call get copies: those that are not contiguous, or all. In copies blocks
+// neither overlap, nor are they in both buffers.
 enum class Copies : std::uint8_t { where_needed, all };
 
 struct Arguments {

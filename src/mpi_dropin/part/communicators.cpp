@@ -86,7 +86,8 @@ MpiTopology topology_of(MPI_Comm comm, int rank) {
         topology.destinations.resize(static_cast<std::size_t>(out));
         std::vector<int> in_weights(topology.sources.size()),
             out_weights(topology.destinations.size());
-        // Not MPI_UNWEIGHTED: it may be a variable in an MPI library that is not in the global scope.
+        // Not MPI_UNWEIGHTED: it may be a variable in an MPI library that is not in the global
+        // scope.
         mpi.Dist_graph_neighbors(comm, in, topology.sources.data(), in_weights.data(), out,
                                  topology.destinations.data(), out_weights.data());
         topology.has_graph = true;
@@ -259,8 +260,8 @@ void CommConstruction::take(MPI_Comm made) {
     mpi.Comm_group(made, &group);
     mpi.Comm_size(made, &ranks);
     const std::vector<int> world_ranks = translated(group, ranks, world_group);
-    // A process of another job is among them, as all members see. It may not have Weft, so send nothing before this
-    // check.
+    // A process of another job is among them, as all members see. It may not have Weft, so send
+    // nothing before this check.
     if (std::find(world_ranks.begin(), world_ranks.end(), MPI_UNDEFINED) != world_ranks.end()) {
         mpi.Group_free(&group);
         return;

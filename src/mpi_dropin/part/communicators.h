@@ -1,6 +1,6 @@
-// The MPI's communicators whose collectives Weft takes. Each has a Weft communicator, made without messages: its number
-// follows from the parent's number, how many constructors were called on the parent before, and its lowest rank there.
-// All its ranks know these.
+// The MPI's communicators whose collectives Weft takes. Each has a Weft communicator, made without
+// messages: its number follows from the parent's number, how many constructors were called on the
+// parent before, and its lowest rank there. All its ranks know these.
 //
 // Thread safety: any thread.
 #pragma once
@@ -47,10 +47,12 @@ enum class Misuse { starts_active, frees_active, cancels, has_old_copy, number }
 // Reports MPI_ERR_REQUEST in the same way, and returns it. Null: on no known communicator.
 int refuse_request(const TakenComm* comm, Misuse why);
 
-// Surrounds the call of an MPI constructor. Meanwhile other ranks may already use the new communicator.
+// Surrounds the call of an MPI constructor. Meanwhile other ranks may already use the new
+// communicator.
 class CommConstruction {
   public:
-    // A communicator made from `parent`, by a constructor that all its ranks call in the same order.
+    // A communicator made from `parent`, by a constructor that all its ranks call in the same
+    // order.
     explicit CommConstruction(MPI_Comm parent);
     // A communicator without such a parent; its ranks agree on a number when it is made.
     CommConstruction();

@@ -71,8 +71,8 @@ bool is_committed(MPI_Datatype type) {
     return mpi.Pack(&nothing, 0, type, &nothing, 0, &position, packing) == MPI_SUCCESS;
 }
 
-// Whether packing one element copies its bytes in memory order. The element is packed several times; each time its
-// bytes hold another digit of their position. Nothing: it cannot be packed.
+// Whether packing one element copies its bytes in memory order. The element is packed several
+// times; each time its bytes hold another digit of their position. Nothing: it cannot be packed.
 std::optional<bool> keeps_order(const TypeFacts& facts) {
     constexpr MPI_Count bytes_max = MPI_Count{1} << 20;
     if (facts.size > bytes_max) return false;
@@ -88,8 +88,8 @@ std::optional<bool> keeps_order(const TypeFacts& facts) {
     return true;
 }
 
-// How a type was made, and from which type if it is a duplicate or a contiguous one. A type that was made by a
-// large-count function may be queried only by one.
+// How a type was made, and from which type if it is a duplicate or a contiguous one. A type that
+// was made by a large-count function may be queried only by one.
 int combiner_of(MPI_Datatype type, MPI_Datatype* inner) {
     int combiner = MPI_UNDEFINED;
     const auto has_one = [&] {
@@ -291,7 +291,8 @@ void forget_types() {
     }
 }
 
-// `type` at a base address that is not null: MPICH refuses to pack from, and to unpack to, MPI_BOTTOM.
+// `type` at a base address that is not null: MPICH refuses to pack from, and to unpack to,
+// MPI_BOTTOM.
 class Moved {
   public:
     Moved(void* at, MPI_Count count, const TypeFacts& type)
@@ -321,8 +322,8 @@ class Moved {
     bool is_own_ = false;
 };
 
-// Calls `copy(there, packed, bytes)` for parts of `count` elements that the MPI's functions can count: their place in
-// the program's memory, and in the buffer without gaps. The first error.
+// Calls `copy(there, packed, bytes)` for parts of `count` elements that the MPI's functions can
+// count: their place in the program's memory, and in the buffer without gaps. The first error.
 template <typename Byte, typename Copy>
 static int for_parts(void* at, Byte* packed, MPI_Count count, const TypeFacts& type, Copy copy) {
     const MPI_Count at_once = elements_at_once(type);

@@ -41,7 +41,8 @@ void release(TypeFacts& facts);
 // The program frees a type: at once, or when no operation needs it anymore.
 int free_type(MPI_Datatype* type);
 
-// An address some bytes away. Not pointer arithmetic: MPI_BOTTOM is null, and displacements may be addresses.
+// An address some bytes away. Not pointer arithmetic: MPI_BOTTOM is null, and displacements may be
+// addresses.
 inline std::byte* moved(const void* at, MPI_Count bytes) {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(at) +
                                         static_cast<std::uintptr_t>(bytes));
@@ -54,7 +55,8 @@ MPI_Comm comm_alone();
 int learn_predefined_types();
 void forget_types();
 
-// Copy `count` elements between the program's memory and a buffer without gaps. Return an error of the MPI.
+// Copy `count` elements between the program's memory and a buffer without gaps. Return an error of
+// the MPI.
 int pack(const void* from, MPI_Count count, const TypeFacts& type, std::byte* into);
 int unpack(const std::byte* from, void* into, MPI_Count count, const TypeFacts& type);
 

@@ -23,8 +23,8 @@ namespace {
 
 bool has_joined = false;  // Weft, which the program may use as well
 
-// The data that ranks exchange together with Weft's first card. Its form stays the same: ranks with another version of
-// Weft learn that from Weft's cards.
+// The data that ranks exchange together with Weft's first card. Its form stays the same: ranks with
+// another version of Weft learn that from Weft's cards.
 struct MpiCard {
     std::uint64_t agreed;            // a hash of the settings
     std::uint64_t calls_back;        // functions of the program can run while it is inside the MPI

@@ -1,5 +1,5 @@
-// Variables that are never destroyed: a program may call MPI in an atexit() handler or a static destructor, which run
-// after the destructors of libraries that it loaded later.
+// Variables that are never destroyed: a program may call MPI in an atexit() handler or a static
+// destructor, which run after the destructors of libraries that it loaded later.
 #pragma once
 
 namespace weft::dropin {

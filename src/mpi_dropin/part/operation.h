@@ -38,7 +38,8 @@ struct Operation {
     bool is_constructor = false;
 
     PackedBuffer send, recv;
-    // A rank's part for itself, of which it sends less than it expects: moved from copy to copy, not by Weft.
+    // A rank's part for itself, of which it sends less than it expects: moved from copy to copy,
+    // not by Weft.
     struct OwnPart {
         std::size_t from = 0, to = 0, bytes = 0;
     } own{};

@@ -29,7 +29,8 @@ Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
     std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
     if (from.empty()) {
-        // enter() and give_back() must not need memory: by then the operation has begun, or is over.
+        // enter() and give_back() must not need memory: by then the operation has begun, or is
+        // over.
         const std::size_t size = owned.size() + 1;
         all.reserve(size);
         if (size > unused.capacity()) unused.reserve(2 * size);

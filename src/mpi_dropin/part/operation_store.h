@@ -10,7 +10,8 @@
 
 namespace weft::dropin {
 
-// Whether the program has, or had, a request of any operation: if not, completion functions go straight to the MPI.
+// Whether the program has, or had, a request of any operation: if not, completion functions go
+// straight to the MPI.
 bool has_operations();
 // Finds the operations of requests. While it lives, other threads neither enter nor leave any.
 class OperationLookup {

@@ -129,7 +129,8 @@ void end(Operation& operation, weft_status status) {
     }
 }
 
-// Whether Weft's operation has ended. Weft may lack the memory to say what a wait waits for: the operation goes on.
+// Whether Weft's operation has ended. Weft may lack the memory to say what a wait waits for: the
+// operation goes on.
 bool has_ended(weft_status status) { return status <= 0 && status != WEFT_REFUSED_MEMORY; }
 
 // What a start that Weft has refused is to the MPI.
@@ -144,8 +145,9 @@ Taker leave_to_mpi(Operation* operation, int function, Left why) {
     return Taker::the_mpi;
 }
 
-// A call that Weft should have taken cannot be made for a reason that has nothing to do with its arguments, such as
-// memory. Returns the error. The program may make the call again, so the other ranks are not told.
+// A call that Weft should have taken cannot be made for a reason that has nothing to do with its
+// arguments, such as memory. Returns the error. The program may make the call again, so the other
+// ranks are not told.
 int give_up(Operation& operation, int error) {
     keep(*operation.comm);
     const OperationOutcome outcome{error, operation.comm};
@@ -223,7 +225,8 @@ int open_operations(const DropInSettings& agreed) {
 void close_operations() {
     await_all(pending_operations(nullptr));
     complete_abandoned(true);
-    // The MPI must not find requests that the program has left behind: it would free those of a ticket's communicator.
+    // The MPI must not find requests that the program has left behind: it would free those of a
+    // ticket's communicator.
     for (Operation* operation : left_operations()) {
         const bool is_persistent = operation->is_persistent;
         if (operation->is_active) dropped(complete_now(*operation));

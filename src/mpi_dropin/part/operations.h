@@ -1,7 +1,8 @@
-// The calls that Weft has taken. The program holds an MPI request for each: a generalized request, or for a persistent
-// operation an empty receive from itself. It completes by the MPI's own completion functions, after settle() has told
-// the MPI that Weft's operation is over. Where a wrapper completes an operation without the MPI (finish()), the MPI is
-// not told, and its generalized request serves the next operation.
+// The calls that Weft has taken. The program holds an MPI request for each: a generalized request,
+// or for a persistent operation an empty receive from itself. It completes by the MPI's own
+// completion functions, after settle() has told the MPI that Weft's operation is over. Where a
+// wrapper completes an operation without the MPI (finish()), the MPI is not told, and its
+// generalized request serves the next operation.
 //
 // Thread safety: any thread, one per operation, as for requests in MPI.
 #pragma once
@@ -26,8 +27,8 @@ void count_operations(const DropInSettings& mine);
 int open_operations(const DropInSettings& agreed);
 void close_operations();
 
-// Takes a call; otherwise nothing has happened. *error: what the call returns, if Weft has taken it. *refusal: why it
-// is nobody's.
+// Takes a call; otherwise nothing has happened. *error: what the call returns, if Weft has taken
+// it. *refusal: why it is nobody's.
 Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
            MPI_Request* request, Copies copies, int* error, WrongArguments* refusal);
 // The other ranks must not wait for this one, which cannot make a call that they may make.
@@ -54,8 +55,8 @@ void await_all(std::span<Operation* const> operations);
 void await_on(const TakenComm& comm);
 // Waits until one is over, for a limited time.
 void await_any(std::span<Operation* const> operations, std::int64_t deadline_ns);
-// Counts the time of a wait for any of several, which consists of many such waits. It must end before the operations
-// are completed.
+// Counts the time of a wait for any of several, which consists of many such waits. It must end
+// before the operations are completed.
 class TimedWait {
   public:
     explicit TimedWait(std::span<Operation* const> operations);
@@ -73,21 +74,22 @@ struct OperationOutcome {
     int code = MPI_SUCCESS;
     TakenComm* comm = nullptr;  // kept, if the code is an error
 };
-// Completes an operation that is over, without the MPI. The caller sets the program's handle to null. REQUIRES:
-// can_finish().
+// Completes an operation that is over, without the MPI. The caller sets the program's handle to
+// null. REQUIRES: can_finish().
 OperationOutcome finish(Operation& operation);
 // Fills an operation's status: not cancelled, no data.
 void fill(MPI_Status* status);
-// Before the MPI's completion function frees the handle of an operation that is over: forgets the operation, or
-// makes a persistent one inactive.
+// Before the MPI's completion function frees the handle of an operation that is over: forgets the
+// operation, or makes a persistent one inactive.
 OperationOutcome retire(Operation& operation);
-// operation_of() does not find it while a completion function of the MPI may free its handle, which another operation
-// may get at once.
+// operation_of() does not find it while a completion function of the MPI may free its handle, which
+// another operation may get at once.
 void hide(Operation& operation);
 void show(Operation& operation);
 // Calls the error handler if the outcome is an error. Returns the code.
 int raise(const OperationOutcome& outcome);
-// Completes an operation that is over as MPI_Wait does, for a call that the MPI does not complete requests by.
+// Completes an operation that is over as MPI_Wait does, for a call that the MPI does not complete
+// requests by.
 OperationOutcome complete_now(Operation& operation);
 // Frees an inactive persistent operation.
 void forget(Operation& operation);
@@ -98,7 +100,8 @@ void take_made(Operation& operation);
 // ... and the program has.
 void finish_construction(Operation& operation);
 
-// While a completion function of the MPI gets requests of operations that may go on: it must not complete these.
+// While a completion function of the MPI gets requests of operations that may go on: it must not
+// complete these.
 class WithoutPolls {
   public:
     WithoutPolls();

@@ -75,7 +75,8 @@ WrongArguments PackedBuffer::describe_varying(const ProgramBuffer& blocks, std::
     }
     if (bytes_ > 0 && blocks.at == MPI_IN_PLACE) return in_place;
     if (is_plain) {
-        // Weft gets bytes: where an element begins is part of the displacement. It refuses a null address, such as
+        // Weft gets bytes: where an element begins is part of the displacement. It refuses a null
+        // address, such as
         // MPI_BOTTOM.
         at_ = static_cast<std::byte*>(blocks.at);
         if (!at_ && !pieces_.empty())

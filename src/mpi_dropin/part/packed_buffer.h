@@ -1,5 +1,5 @@
-// A buffer of the program as Weft sees it: bytes without gaps. If the program's buffer has gaps, or another order, a
-// copy takes its place.
+// A buffer of the program as Weft sees it: bytes without gaps. If the program's buffer has gaps, or
+// another order, a copy takes its place.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +45,8 @@ class PackedBuffer {
     void leave_out(std::size_t block) { counts_[block] = 0; }
 
     bool has_copy() const { return is_listed_ && copy_ != nullptr; }
-    // Copies the program's buffer into the copy, and back. Does nothing without one. An error of the MPI.
+    // Copies the program's buffer into the copy, and back. Does nothing without one. An error of
+    // the MPI.
     int fetch() const;
     int store() const;
 
@@ -67,7 +68,8 @@ class PackedBuffer {
     void clear_lists();
     void release_kept_types();
 
-    // Members that most calls need come first, in one cache line: with many operations, memory accesses dominate.
+    // Members that most calls need come first, in one cache line: with many operations, memory
+    // accesses dominate.
     std::byte* at_ = nullptr;
     std::size_t bytes_ = 0;
     bool is_listed_ = false;  // by the members below

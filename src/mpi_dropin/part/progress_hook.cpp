@@ -61,8 +61,8 @@ bool find() {
     return start != nullptr;
 }
 
-// Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done, and only then deletes
-// attributes; a hook that starts later would be an assertion of MPICH.
+// Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done, and
+// only then deletes attributes; a hook that starts later would be an assertion of MPICH.
 constexpr bool is_awaited_by_finalize = true;
 int poll(void*) {
     constexpr int pending = 0, done = 1;  // MPIX_ASYNC_NOPROGRESS, MPIX_ASYNC_DONE

@@ -1,5 +1,6 @@
-// Weft's progress inside the MPI's own blocking calls: an MPI with a progress hook calls weft_progress() wherever it
-// polls. MPICH has MPIX_Async_start, Open MPI opal_progress_register. Intel MPI and MPICH's libmpi_abi.so have none.
+// Weft's progress inside the MPI's own blocking calls: an MPI with a progress hook calls
+// weft_progress() wherever it polls. MPICH has MPIX_Async_start, Open MPI opal_progress_register.
+// Intel MPI and MPICH's libmpi_abi.so have none.
 //
 // Thread safety: any thread.
 #pragma once
@@ -9,8 +10,8 @@ namespace weft::dropin {
 // Whether the MPI has one.
 bool has_hook();
 
-// The program has initialized the MPI, in this thread. Below MPI_THREAD_SERIALIZED only this thread is let in.
-// Until close_hook(), the MPI calls Weft while anything needs it.
+// The program has initialized the MPI, in this thread. Below MPI_THREAD_SERIALIZED only this thread
+// is let in. Until close_hook(), the MPI calls Weft while anything needs it.
 void open_hook(int thread_level);
 void close_hook();
 // Before MPI_Finalize, which in MPICH waits for the hook to end.

@@ -85,7 +85,8 @@ const struct {
 
 int bit_of(weft_op op) { return 1 << reinterpret_cast<std::uintptr_t>(op); }
 
-// Tries which of these the MPI combines a type by: a bit for each. Some MPIs go beyond the standard.
+// Tries which of these the MPI combines a type by: a bit for each. Some MPIs go beyond the
+// standard.
 int ops_of_mpi(const TypeFacts& type) {
     alignas(std::max_align_t) std::byte in[64] = {}, out[64];
     constexpr MPI_Count most = sizeof in;

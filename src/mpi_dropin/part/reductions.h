@@ -14,9 +14,9 @@ weft_op predefined_op(MPI_Op op);
 // Whether Weft itself combines elements of `type` by one of its own operations.
 bool has_loop(weft_op op, weft_type type);
 
-// An operation that lets the MPI combine elements of `type`; Weft's elements are their bytes without gaps. With
-// MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls. It needs the handles of both until
-// forget(). Null: no memory.
+// An operation that lets the MPI combine elements of `type`; Weft's elements are their bytes
+// without gaps. With MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls.
+// It needs the handles of both until forget(). Null: no memory.
 struct CombiningByMpi;
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type);
 weft_op op_of(const CombiningByMpi& combining);

@@ -49,8 +49,8 @@ class ErrorsReturn {
     MPI_Errhandler before_ = MPI_ERRHANDLER_NULL;
 };
 
-// The MPI's own error for a call; MPI_SUCCESS: it would make it, or nobody knows. The MPI must not begin the call: the
-// other ranks' are Weft's.
+// The MPI's own error for a call; MPI_SUCCESS: it would make it, or nobody knows. The MPI must not
+// begin the call: the other ranks' are Weft's.
 int own_error(const ProgramCall& call, const WrongArguments& refusal,
               const std::function<int(MPI_Request*)>& ask) {
     // MPICH looks for a null request last.

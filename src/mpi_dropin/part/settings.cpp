@@ -19,8 +19,8 @@ constexpr const char* names[] = {
 #undef COLLECTIVE
 };
 
-// Open MPI's Fortran bindings store into the requests that these functions return, as if they were Open MPI's own; a
-// wrapper cannot see that Fortran called it.
+// Open MPI's Fortran bindings store into the requests that these functions return, as if they were
+// Open MPI's own; a wrapper cannot see that Fortran called it.
 [[maybe_unused]] constexpr std::string_view left_to_open_mpi[] = {"MPI_Ialltoallw",
                                                                   "MPI_Ineighbor_alltoallw",
                                                                   "MPI_Gatherv_init",

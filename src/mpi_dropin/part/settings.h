@@ -1,4 +1,5 @@
-// Settings from the environment. All ranks must agree on them: otherwise some would take a call and others not.
+// Settings from the environment. All ranks must agree on them: otherwise some would take a call and
+// others not.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,16 @@ struct DropInSettings {
     bool prints_all_ranks = false;              // not rank 0's alone
     bool tries_all_pairs = false;               // WEFT_PRELOAD_CHECK=1
     std::int64_t patience_ns = 60'000'000'000;  // until MPI_Init gives the other ranks up
-    // Reductions may ask the MPI to combine: each rank runs with MPI_THREAD_MULTIPLE, or its MPI has a progress hook.
+    // Reductions may ask the MPI to combine: each rank runs with MPI_THREAD_MULTIPLE, or its MPI
+    // has a progress hook.
     bool calls_back = false;
     std::uint64_t agreed = 0;  // a hash of what must be the same on all ranks
     std::string refusal;       // what is wrong with WEFT_DISABLE
 };
 
-// Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES, WEFT_STATS, WEFT_PRELOAD_CHECK and WEFT_STARTUP_TIMEOUT. A malformed
-// setting counts as not set: joining refuses it, as all other settings; only what WEFT_DISABLE names is refused here.
+// Reads WEFT_DISABLE, WEFT_BLOCKING, WEFT_MIN_BYTES, WEFT_STATS, WEFT_PRELOAD_CHECK and
+// WEFT_STARTUP_TIMEOUT. A malformed setting counts as not set: joining refuses it, as all other
+// settings; only what WEFT_DISABLE names is refused here.
 DropInSettings read_settings();
 
 }  // namespace weft::dropin

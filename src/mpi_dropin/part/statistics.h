@@ -24,8 +24,9 @@ class Statistics {
   public:
     void count_taken(int function, std::uint64_t bytes);
     void count_left(int function, Left why);
-    // For one operation: how long it took until the program saw its completion, how much of that was left when the
-    // program began to wait, and its share of the time inside waits, which may be for many.
+    // For one operation: how long it took until the program saw its completion, how much of that
+    // was left when the program began to wait, and its share of the time inside waits, which may be
+    // for many.
     void add_times(int function, std::int64_t lasted_ns, std::int64_t waited_ns,
                    std::int64_t waiting_ns);
     void add_inside(int function, std::int64_t ns);  // starting

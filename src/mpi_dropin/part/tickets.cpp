@@ -24,8 +24,8 @@ MPI_Comm comm_of(int ticket) {
     return comms[static_cast<std::size_t>(ticket / tags)];
 }
 
-// Makes another communicator of this process. Not by duplication: that would call the copy functions of the program's
-// attributes.
+// Makes another communicator of this process. Not by duplication: that would call the copy
+// functions of the program's attributes.
 int make_comm(MPI_Comm of) {
     MPI_Comm made = MPI_COMM_NULL;
     const int error = mpi.Comm_split(of, 0, 0, &made);
@@ -37,8 +37,8 @@ int make_comm(MPI_Comm of) {
     return error;
 }
 
-// Whether there is a communicator for a ticket; false: the caller must make it, and no other thread meanwhile, as MPI
-// demands.
+// Whether there is a communicator for a ticket; false: the caller must make it, and no other thread
+// meanwhile, as MPI demands.
 bool has_comm(std::size_t place) {
     for (;; sched_yield()) {
         const Exclusive exclusive;

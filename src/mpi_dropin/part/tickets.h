@@ -1,5 +1,6 @@
-// Messages by which a process completes its persistent MPI requests: each is an empty receive from this process, whose
-// message no other living request can receive. The ticket determines the communicator and the tag.
+// Messages by which a process completes its persistent MPI requests: each is an empty receive from
+// this process, whose message no other living request can receive. The ticket determines the
+// communicator and the tag.
 //
 // Thread safety: any thread.
 #pragma once

@@ -1,4 +1,5 @@
-// The MPI that the program runs on: its functions, found by dlsym, so that a call never reaches our own wrappers.
+// The MPI that the program runs on: its functions, found by dlsym, so that a call never reaches our
+// own wrappers.
 #pragma once
 
 #ifndef MPICH_SKIP_MPICXX
@@ -84,7 +85,8 @@ struct Underneath {
 
     // MPICH's own: whether a request is complete, without a poll.
     bool (*Request_is_complete)(MPI_Request) = nullptr;
-    // ... and Intel MPI's: a generalized request, with a function that its completion functions call.
+    // ... and Intel MPI's: a generalized request, with a function that its completion functions
+    // call.
     int (*Grequest_start_polled)(MPI_Grequest_query_function*, MPI_Grequest_free_function*,
                                  MPI_Grequest_cancel_function*, int (*poll)(void*, MPI_Status*),
                                  int (*wait)(int, void**, double, MPI_Status*), void*,
@@ -93,7 +95,8 @@ struct Underneath {
 
 extern Underneath mpi;
 
-// Looks up all of them in the library `handle`, as dlopen returns it. False: a required one is missing.
+// Looks up all of them in the library `handle`, as dlopen returns it. False: a required one is
+// missing.
 bool find_underneath(void* handle);
 // Null: neither the library has the symbol, nor one that it depends on.
 void* address_underneath(const char* symbol);

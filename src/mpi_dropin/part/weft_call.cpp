@@ -60,8 +60,8 @@ std::size_t own_block(const ProgramBuffer& buffer, int rank) {
     return buffer.form == ProgramBuffer::Shape::one ? 0 : static_cast<std::size_t>(rank);
 }
 
-// A rank may send itself less than it expects. Weft refuses that; the MPI does not. It is then moved from one copy to the
-// other.
+// A rank may send itself less than it expects. Weft refuses that; the MPI does not. It is then
+// moved from one copy to the other.
 WrongArguments match_own_part(Operation& operation, const Arguments& arguments, bool is_scatter,
                               Copies copies, WeftCall& call) {
     PackedBuffer& send = operation.send;

@@ -31,8 +31,8 @@ enum class Taker : std::uint8_t {
     nobody    // this rank cannot make it, though others may
 };
 
-// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may combine. `refusal` says
-// why it is nobody's.
+// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may
+// combine. `refusal` says why it is nobody's.
 Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
               WeftCall& call, WrongArguments& refusal);
 

@@ -1,5 +1,6 @@
-// Completion functions. They first settle Weft's operations that are over: then the MPI's own function sees these as
-// complete, and treats them like any request. Null addresses go to the MPI, which reports them.
+// Completion functions. They first settle Weft's operations that are over: then the MPI's own
+// function sees these as complete, and treats them like any request. Null addresses go to the MPI,
+// which reports them.
 #include <algorithm>
 #include <iterator>
 #include <memory>
@@ -37,8 +38,9 @@ class ShortList {
     std::size_t size_ = 0;
 };
 
-// Whether a request names an operation that the program has already completed (it kept a copy of the handle): the
-// generalized request waits for the next one, and must stay as it is. The MPI would wait for it forever.
+// Whether a request names an operation that the program has already completed (it kept a copy of
+// the handle): the generalized request waits for the next one, and must stay as it is. The MPI
+// would wait for it forever.
 bool is_stale(const Operation& operation) {
     return operation.is_freed || (operation.keeps_handle && !operation.is_active);
 }
@@ -65,7 +67,8 @@ class Watched {
             has_others_ = true;
         }
     }
-    // Whether the list must be refused: a request names an operation that the program has already completed.
+    // Whether the list must be refused: a request names an operation that the program has already
+    // completed.
     bool has_stale() const { return has_stale_; }
     bool is_empty() const { return operations_.size() == 0 && constructions_.empty(); }
     // Whether there is anything that only the MPI can complete.
@@ -103,8 +106,8 @@ class Watched {
 
     std::span<const int> indices() const { return {indices_.begin(), indices_.size()}; }
 
-    // Once all are over: completes without the MPI those that it can, and sets their requests to null. The MPI is told
-    // of the others, which stay here.
+    // Once all are over: completes without the MPI those that it can, and sets their requests to
+    // null. The MPI is told of the others, which stay here.
     void finish_all(MPI_Request* requests, bool wants_statuses) {
         if (wants_statuses) finished_.reserve(operations_.size());
         std::size_t left = 0;
@@ -331,8 +334,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
         *flag = 1;
         return finish_list(watched, count, requests, statuses);
     }
-    // Only the MPI's Testall completes all of the others or none. (MPICH 5.0.2's MPI_Request_get_status discards the
-    // status of a persistent request.)
+    // Only the MPI's Testall completes all of the others or none. (MPICH 5.0.2's
+    // MPI_Request_get_status discards the status of a persistent request.)
     const bool has_statuses = statuses != MPI_STATUSES_IGNORE;
     std::vector<int> places;
     std::vector<MPI_Request> others;
@@ -368,8 +371,8 @@ int Testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
     return with_failures(error, watched.failed(), count, statuses);
 }
 
-// Waits until one of Weft's operations is over or, by `test`, any of the MPI's requests is complete. Returns when
-// test() does not return 0.
+// Waits until one of Weft's operations is over or, by `test`, any of the MPI's requests is
+// complete. Returns when test() does not return 0.
 template <typename Test>
 int wait_for_any(Watched& watched, Test test) {
     constexpr std::int64_t first_ns = 2'000, last_ns = 200'000;
@@ -464,7 +467,8 @@ int Waitsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
 
 // --- Asking without completing ------------------------------------------------------------------
 
-// The MPI is not told: in MPICH 5.0.2 a persistent request that it finds complete here counts as inactive.
+// The MPI is not told: in MPICH 5.0.2 a persistent request that it finds complete here counts as
+// inactive.
 int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     Operation* const operation = flag ? operation_of(request) : nullptr;
     if (operation && is_stale(*operation)) return refuse_stale();
@@ -479,7 +483,8 @@ int Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return error;
 }
 
-// MPICH's own. Unlike the others it does not let the MPI poll, which may itself have called the program.
+// MPICH's own. Unlike the others it does not let the MPI poll, which may itself have called the
+// program.
 int Request_is_complete(MPI_Request request) {
     Operation* const operation = operation_of(request);
     if (!operation || operation->is_constructor) return mpi.Request_is_complete(request);

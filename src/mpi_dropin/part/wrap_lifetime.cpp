@@ -21,8 +21,8 @@ DropInSettings settings;                   // as the ranks have agreed
 std::atomic<bool> has_initialized{false};  // by Init: MPI_Finalize prints
 int world_rank = 0, world_ranks = 1;
 
-// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: the program's own delete functions
-// still find everything.
+// MPI_Finalize begins with the attributes of MPI_COMM_SELF, the oldest one last: the program's own
+// delete functions still find everything.
 int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
     try {
         leave();
@@ -48,8 +48,9 @@ bool close_later() {
            mpi.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr) == MPI_SUCCESS;
 }
 
-// Whether a program may go on after failures, by MPIX_Comm_revoke and its kind: the same on all ranks of a job, as the
-// launcher or a setting of the MPI says it. In MPICH it takes a device and a setting.
+// Whether a program may go on after failures, by MPIX_Comm_revoke and its kind: the same on all
+// ranks of a job, as the launcher or a setting of the MPI says it. In MPICH it takes a device and a
+// setting.
 bool is_fault_tolerant() {
     if (const void* on = address_underneath("ompi_ftmpi_enabled"))
         return *static_cast<const bool*>(on);
@@ -97,7 +98,8 @@ int Finalize() {
     return mpi.Finalize();
 }
 
-// --- Programs of sessions: their calls are counted -------------------------------------------------
+// --- Programs of sessions: their calls are counted
+// -------------------------------------------------
 
 #if WEFT_MPI_HAS_SESSIONS
 std::atomic<int> sessions{0};

@@ -107,7 +107,8 @@ Status RequestList::free() {
 
 // --- Finish --------------------------------------------------------------------------------------
 
-// Whether one has finished or none is active. Looks only if a run has ended since the last look in vain.
+// Whether one has finished or none is active. Looks only if a run has ended since the last look in
+// vain.
 bool RequestList::any_finished() {
     if (seen_finished_ == process_->executor().finished()) return false;
     bool none_active = true;
@@ -187,8 +188,8 @@ Status RequestList::settle(std::size_t i, Request* request) {
     return outcome;
 }
 
-// Combines the outcomes of several requests: the first bad one. Takes no memory: the others would be
-// lost with it.
+// Combines the outcomes of several requests: the first bad one. Takes no memory: the others would
+// be lost with it.
 class RequestList::Outcomes {
   public:
     void add(Status status) {

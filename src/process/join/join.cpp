@@ -133,8 +133,8 @@ struct JoinOptions {
     bool dedicates = false;
 };
 
-// Settings that are used elsewhere: by some ways of starting, and by the drop-in library, which leaves refusing them to
-// this function.
+// Settings that are used elsewhere: by some ways of starting, and by the drop-in library, which
+// leaves refusing them to this function.
 Status check_further_settings() {
     WEFT_RETURN_IF_NOT_OK(seconds_setting("WEFT_STARTUP_TIMEOUT").status());
     for (const char* name : {"WEFT_BLOCKING", "WEFT_PRELOAD_CHECK"})

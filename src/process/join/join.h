@@ -8,8 +8,8 @@
 
 namespace weft {
 
-// Joins the job that the environment describes. Collective over the job. `good`: otherwise this rank tells the others
-// that it cannot join.
+// Joins the job that the environment describes. Collective over the job. `good`: otherwise this
+// rank tells the others that it cannot join.
 Result<std::unique_ptr<Process>> join_job(const Status& good);
 
 // Joins the job that is the group of `oob`. Collective over the group.

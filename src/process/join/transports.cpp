@@ -159,7 +159,8 @@ Status Transports::connect_shm(const std::vector<RankCard>& cards, Process::Part
     return ok;
 }
 
-// By auto, ranks of other nodes that have the same UCX and such a device, too: both ends see that alike.
+// By auto, ranks of other nodes that have the same UCX and such a device, too: both ends see that
+// alike.
 Status Transports::connect_ucx([[maybe_unused]] const std::vector<RankCard>& cards,
                                [[maybe_unused]] const JobKey& key,
                                [[maybe_unused]] Process::Parts& parts) {

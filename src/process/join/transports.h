@@ -1,7 +1,7 @@
 // The transports of a process: prepared before the ranks exchange cards, connected afterwards.
 //
-// WEFT_TRANSPORT: auto (the default: shm within a node; between nodes ucx where both have a device that
-// only UCX reaches, else tcp), shm, tcp, ucx, or mpi (the program's MPI for all ranks).
+// WEFT_TRANSPORT: auto (the default: shm within a node; between nodes ucx where both have a device
+// that only UCX reaches, else tcp), shm, tcp, ucx, or mpi (the program's MPI for all ranks).
 //
 // Thread safety: none; used once, while the process joins its job.
 #pragma once

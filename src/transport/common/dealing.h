@@ -1,6 +1,6 @@
-// How messages are dealt over the links between two nodes: which link a pair of ranks uses, so that the messages of
-// one collective use all links of a node (those to the left and to the right in a ring, or over several distances at a
-// time), and how a large message is cut over all of them.
+// How messages are dealt over the links between two nodes: which link a pair of ranks uses, so that
+// the messages of one collective use all links of a node (those to the left and to the right in a
+// ring, or over several distances at a time), and how a large message is cut over all of them.
 //
 // Thread safety: none.
 #pragma once
@@ -16,11 +16,12 @@
 
 namespace weft {
 
-// A number of the pair, from which the link follows by a division with rest. Both ends say the same.
+// A number of the pair, from which the link follows by a division with rest. Both ends say the
+// same.
 //
-// Along a ring of nodes with steps of one distance, each step has the number after the one before it, so
-// a node's two neighbours in a ring have different links. No rule does that and spreads all sets of
-// distances at every node; this one spreads them best of those that were tried.
+// Along a ring of nodes with steps of one distance, each step has the number after the one before
+// it, so a node's two neighbours in a ring have different links. No rule does that and spreads all
+// sets of distances at every node; this one spreads them best of those that were tried.
 inline std::uint32_t turn_of_pair(std::uint32_t node, std::uint32_t other, std::uint32_t nodes) {
     const auto [low, high] = std::minmax(node, other);
     const std::uint32_t up = high - low;
@@ -42,8 +43,8 @@ inline std::uint32_t turn_of_pair(const PlaceInJob& a, const PlaceInJob& b, std:
     return turn_of_pair(a.node, b.node, nodes) + a.number + b.number;
 }
 
-// By rank: ranks with the same host, that of their first address, are on one node. All ranks must give the
-// same hosts.
+// By rank: ranks with the same host, that of their first address, are on one node. All ranks must
+// give the same hosts.
 std::vector<PlaceInJob> places_in_job(std::span<const std::string> hosts);
 
 // Which links and connections of a pair of ranks a message takes.

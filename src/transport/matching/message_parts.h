@@ -1,4 +1,5 @@
-// What a MessageTransport is made of: frames, posts, lanes, peers, and the slots that it sends from.
+// What a MessageTransport is made of: frames, posts, lanes, peers, and the slots that it sends
+// from.
 //
 // Thread safety: none.
 #pragma once
@@ -74,7 +75,8 @@ struct Unexpected {
     void* descriptor = nullptr;  // of a message that waits for its buffer: the transport's
 };
 
-// What has come with a frame: bytes, or the transport's descriptor of a message that waits for its buffer.
+// What has come with a frame: bytes, or the transport's descriptor of a message that waits for its
+// buffer.
 struct FrameContent {
     const void* data = nullptr;
     std::size_t bytes = 0;

@@ -41,7 +41,8 @@ Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token
     return Posted::pending;
 }
 
-// A post for a message in a frame that the library has not sent yet. False: out of memory; it counts as sent.
+// A post for a message in a frame that the library has not sent yet. False: out of memory; it
+// counts as sent.
 template <class Self, class Peer>
 [[gnu::noinline]] bool MessageTransport<Self, Peer>::keep_sent(Peer& peer, const Post& sent,
                                                                Token token) {
@@ -63,8 +64,8 @@ bool MessageTransport<Self, Peer>::may_send_eagerly(const Peer& peer, const Post
     return post.bytes < limits_.eager_threshold && peer.credit.covers(post.bytes);
 }
 
-// There are as many small slots as needed, if there is memory: credit bounds them. `is_spare`: it may
-// be one of the spare ones.
+// There are as many small slots as needed, if there is memory: credit bounds them. `is_spare`: it
+// may be one of the spare ones.
 template <class Self, class Peer>
 bool MessageTransport<Self, Peer>::has_slot(const Peer& peer, std::size_t payload, bool is_spare) {
     const bool is_large = slots_.is_large(sizeof(Frame) + payload);

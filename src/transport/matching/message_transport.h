@@ -1,18 +1,22 @@
 // A transport over a library that carries messages between ranks, such as an MPI or UCX.
 //
-// A small message is sent eagerly, from a slot of the transport's; a credit bounds the receiver's unexpected
-// messages. A larger one moves once its receive is posted: a receiver that posts a large receive sends a grant at once,
-// and a message that finds no grant is announced by an RTS, and moves after its CTS. A grant is a hint: all lanes to a
-// peer share the order of frames between two ranks, and it alone says which message meets which receive.
+// A small message is sent eagerly, from a slot of the transport's; a credit bounds the receiver's
+// unexpected messages. A larger one moves once its receive is posted: a receiver that posts a large
+// receive sends a grant at once, and a message that finds no grant is announced by an RTS, and
+// moves after its CTS. A grant is a hint: all lanes to a peer share the order of frames between two
+// ranks, and it alone says which message meets which receive.
 //
-// `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs that are not here:
+// `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs
+// that are not here:
 //   bool need(Peer&)               somebody wants to send to the peer; false: it is lost
 //   void lose(Peer&, weft_status)  sets `loss` and `lost`, calls break_posts(), reports it
 //   bool send_frame(Peer&, Frame, Bytes payload)     REQUIRES: has_slot(). False: the peer is lost
-//   bool has_room_to_move(Peer&, const Post&)        the next move() of the post does not fail for want of slots
-//   bool move(Peer&, Post&, FrameKind)               bytes of a message that has a CTS or a grant; false: lost
-// It may replace the functions below that say so. One of its files instantiates the class, with the functions in
-// message_functions.h.
+//   bool has_room_to_move(Peer&, const Post&)        the next move() of the post does not fail for
+//                                                    want of slots
+//   bool move(Peer&, Post&, FrameKind)               bytes of a message that has a CTS or a grant;
+//                                                    false: lost
+// It may replace the functions below that say so. One of its files instantiates the class, with the
+// functions in message_functions.h.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once

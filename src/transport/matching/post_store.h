@@ -25,7 +25,8 @@ class PostStore {
         reserve_reports(0);
     }
 
-    // A post of this stream. Throws if there is no memory for it; the last ones are for failure notices.
+    // A post of this stream. Throws if there is no memory for it; the last ones are for failure
+    // notices.
     Post* take(std::uint64_t stream) {
         reserve(stream);
         return pool_.take();
@@ -59,8 +60,8 @@ class PostStore {
             spares_.append(pool_.take());
     }
 
-    // A message of this stream cannot be kept, or received, for want of memory. (Of a failure notice
-    // the transport takes care.)
+    // A message of this stream cannot be kept, or received, for want of memory. (Of a failure
+    // notice the transport takes care.)
     void lose_message(Rank peer, std::uint64_t stream) {
         const std::uint64_t context = context_of(stream);
         if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer);

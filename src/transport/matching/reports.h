@@ -1,5 +1,5 @@
-// Completions on their way to the engine: into the array of the poll that runs, otherwise, or when that
-// is full, kept for the next one.
+// Completions on their way to the engine: into the array of the poll that runs, otherwise, or when
+// that is full, kept for the next one.
 //
 // A completion must never be lost: the room for those that may have to be kept is reserved while
 // there is still somebody to refuse, when posts are made (reserve()).

@@ -1,5 +1,5 @@
-// Where a transport keeps messages that came before their receives were posted. Nothing here throws:
-// it is used while a transport polls.
+// Where a transport keeps messages that came before their receives were posted. Nothing here
+// throws: it is used while a transport polls.
 //
 // `Message` has members `Message* next`, `std::byte* data` and a number `bytes`.
 //

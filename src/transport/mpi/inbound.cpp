@@ -85,7 +85,8 @@ bool MpiTransport::take_frame(const Frame& frame, Bytes payload) {
     }
 }
 
-// The first part of a message that had a grant. Its receive is posted, unless the grant was for another one.
+// The first part of a message that had a grant. Its receive is posted, unless the grant was for
+// another one.
 void MpiTransport::take_direct(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);

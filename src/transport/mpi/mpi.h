@@ -1,9 +1,10 @@
 // The transport over the program's MPI: it works wherever that does.
 //
-// A large message moves in parts, each a frame with up to payload_max bytes, as many at a time as there are slots: a
-// rank that gets no core for a while should find much to do afterwards. The MPI gets only buffers of this
-// transport, never a user's: a send or receive of an MPI cannot be taken back, and an abandoned message must not touch
-// its buffer. The price is one copy on either side (docs/decisions/0005-mpi.md).
+// A large message moves in parts, each a frame with up to payload_max bytes, as many at a time as
+// there are slots: a rank that gets no core for a while should find much to do afterwards. The MPI
+// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be taken
+// back, and an abandoned message must not touch its buffer. The price is one copy on either side
+// (docs/decisions/0005-mpi.md).
 //
 // It can only be polled; if the MPI allows one thread only, only by the program's.
 //

@@ -1,22 +1,24 @@
 // Work on demand: whether a rank that computes is woken for a rank that waits.
 //
 // Waking the thread of a rank that computes costs that rank more than copying some hundred KiB. A
-// thread that is armed on demand is therefore woken only when somebody waits for what its rank does.
+// thread that is armed on demand is therefore woken only when somebody waits for what its rank
+// does.
 //
 // A demand is a word in the addressee's segment, written by one peer: for whose wait it is, and how
 // far that peer has read what the addressee wrote to it. With the addressee's next record the
 // demand is void: the peer may need nothing more. A demand that the addressee has once seen valid
-// is marked, and then holds until that wait ends: its thread must not fall asleep in the middle of a
-// message. A rank that is demanded passes the demand on to the peers from which it lacks something
-// itself, for the same wait. The waiting rank ends all of these by one store.
+// is marked, and then holds until that wait ends: its thread must not fall asleep in the middle of
+// a message. A rank that is demanded passes the demand on to the peers from which it lacks
+// something itself, for the same wait. The waiting rank ends all of these by one store.
 //
 // If several ranks wait, a rank passes their demands on as its own, for as long as it is demanded.
 // A demand that comes back to the rank for whose wait it is does not count: two ranks cannot keep
 // each other at work.
 //
-// No demand is lost. The peer stores the demand and then reads `armed`; the addressee stores `armed`
-// and then reads the demands. All sequentially consistent: either the addressee sees the demand, or
-// the peer sees that it sleeps. Each demand is delivered once: whoever arms later sees it.
+// No demand is lost. The peer stores the demand and then reads `armed`; the addressee stores
+// `armed` and then reads the demands. All sequentially consistent: either the addressee sees the
+// demand, or the peer sees that it sleeps. Each demand is delivered once: whoever arms later sees
+// it.
 //
 // Thread safety: none; a Demands belongs to one rank. They synchronise through the words alone.
 #pragma once
@@ -212,8 +214,8 @@ class Demands {
         boards_[own_].wait->store(0, std::memory_order_release);
     }
 
-    // Finds out for whose wait this rank works, if for any. `seen(peer)`: for whose wait the peer demands
-    // something.
+    // Finds out for whose wait this rank works, if for any. `seen(peer)`: for whose wait the peer
+    // demands something.
     template <class Seen>
     bool find_cause(Seen seen) {
         if (program_waits_) return true;

@@ -284,7 +284,8 @@ bool ShmTransport::take_rts(Peer& peer, Record* record) {
     return true;
 }
 
-// The message will not be received; its sender must not wait forever. False: that cannot be said now.
+// The message will not be received; its sender must not wait forever. False: that cannot be said
+// now.
 bool ShmTransport::dismiss(Peer& peer, const Rts& from) {
     if (!has_room_for_controls(peer)) return false;
     send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
@@ -358,8 +359,8 @@ void ShmTransport::finish_receive(SlotId id, const Outcome& how) {
     settle(peer, peer.receives.find(transfer.post->stream), transfer.post, how);
 }
 
-// The sender resets this before it gives its buffer back, with a fence in between. Without the fence here
-// the load could be satisfied before the copy that precedes it has read its last byte.
+// The sender resets this before it gives its buffer back, with a fence in between. Without the
+// fence here the load could be satisfied before the copy that precedes it has read its last byte.
 bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
     const SlotId sender = SlotId::unpack(transfer.from.transfer);
     const auto& readable = transfer.peer->parts.segment->header().readable;

@@ -1,5 +1,5 @@
-// The memory of one rank that the other ranks of its node map: its inbound rings, whether it sleeps,
-// what others demand of it, and which of its large messages may still be read.
+// The memory of one rank that the other ranks of its node map: its inbound rings, whether it
+// sleeps, what others demand of it, and which of its large messages may still be read.
 //
 // It is a memfd: it has no name in any file system and disappears with the last process that maps
 // it, however that process ends. Its size is sealed, so that no peer gets a SIGBUS.

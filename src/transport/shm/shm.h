@@ -1,8 +1,8 @@
 // The transport between ranks of one node: rings in shared memory.
 //
 // An eager message is copied into the receiver's ring, and with that it is sent. Where ranks share
-// cores with each other or their threads, so are medium messages, in pieces (pushed). For a larger one,
-// and for every message to a receiver that is far behind, an RTS goes into the ring. When the
+// cores with each other or their threads, so are medium messages, in pieces (pushed). For a larger
+// one, and for every message to a receiver that is far behind, an RTS goes into the ring. When the
 // receive is posted, the receiver answers with a CTS, and the bytes come in pieces through the
 // ring; or it fetches them with process_vm_readv, if the settings say so.
 //
@@ -105,8 +105,8 @@ class ShmTransport final : public Transport, public Combining {
     // A peer that waits right after a start polls again within about so many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
-    // Larger messages wait for their receive. Pushing one costs a copy more if that is late, which is
-    // less than waking a thread.
+    // Larger messages wait for their receive. Pushing one costs a copy more if that is late, which
+    // is less than waking a thread.
     static constexpr std::size_t pushed_bytes_max = 128 * 1024;
 
     explicit ShmTransport(Parts parts);

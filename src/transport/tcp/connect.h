@@ -25,9 +25,9 @@ class TcpNode {
     // the settings and the remaining descriptors allow.
     std::uint32_t dedicated_max(std::size_t peers) const;
 
-    // cards[r] is rank r's card; empty: it has none, and will not be reachable. `needed`, by rank: which
-    // ranks are reached by this transport; empty: all. Returns at once: connections are made when they
-    // are needed, unless the settings say otherwise.
+    // cards[r] is rank r's card; empty: it has none, and will not be reachable. `needed`, by rank:
+    // which ranks are reached by this transport; empty: all. Returns at once: connections are made
+    // when they are needed, unless the settings say otherwise.
     Result<std::unique_ptr<TcpTransport>> connect(Rank rank, std::span<const std::string> cards,
                                                   const JobKey& key,
                                                   const std::vector<bool>& needed = {});

@@ -6,8 +6,8 @@
 // that cross, the one of the lower rank is kept: that rank hangs up on the other. If both were
 // accepted, each rank sends only on the one that it has accepted.
 //
-// Callers that do not prove themselves in time are dropped; so are the oldest of them when there are
-// many, or when descriptors run short: strangers do not keep peers out for long. Nothing that a
+// Callers that do not prove themselves in time are dropped; so are the oldest of them when there
+// are many, or when descriptors run short: strangers do not keep peers out for long. Nothing that a
 // caller sends has an effect before it has proven itself.
 //
 // A rank keeps one descriptor in reserve for callers. When there is no other, it accepts a caller

@@ -104,8 +104,8 @@ void TcpTransport::give_up_ending(std::int64_t now) {
     }
 }
 
-// The peer is lost when nothing more comes on any connection. It has left in good order if it has said so
-// on each.
+// The peer is lost when nothing more comes on any connection. It has left in good order if it has
+// said so on each.
 void TcpTransport::part_from(Peer& peer) {
     bool was_up = false;
     bool has_left = true;

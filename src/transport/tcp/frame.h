@@ -1,5 +1,5 @@
-// What travels on a connection: frames, each a 16-byte header (a MessageHeader, with more kinds) and,
-// for two kinds, payload.
+// What travels on a connection: frames, each a 16-byte header (a MessageHeader, with more kinds)
+// and, for two kinds, payload.
 #pragma once
 
 #include <cstddef>

@@ -36,7 +36,8 @@ namespace weft::tcp {
 struct Hello {
     Rank from = -1;
     Rank to = -1;
-    // A shared connection: its number, as a stream of context 0. A dedicated one: its stream, packed.
+    // A shared connection: its number, as a stream of context 0. A dedicated one: its stream,
+    // packed.
     std::uint64_t connection = 0;
 };
 

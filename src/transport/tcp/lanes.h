@@ -1,10 +1,10 @@
 // The lanes to and from one peer on one connection.
 //
 // Over several links, a large message is cut into pieces, one for each link: each is a post on a
-// connection of its own, and the message is reported when all of them have ended. The first piece is
-// sent on the connection that also has the lane's small messages, always with an RTS, which says how
-// long the whole message is. When that has met its receive, the receiver posts the others: so each piece
-// meets its own message, whatever the program posts. One that comes earlier is kept.
+// connection of its own, and the message is reported when all of them have ended. The first piece
+// is sent on the connection that also has the lane's small messages, always with an RTS, which says
+// how long the whole message is. When that has met its receive, the receiver posts the others: so
+// each piece meets its own message, whatever the program posts. One that comes earlier is kept.
 //
 // Thread safety: none.
 #pragma once
@@ -89,7 +89,8 @@ struct ReceiveLane : LaneQueue {
     bool idle() const { return LaneQueue::idle() && spare_cts == 0 && !coming.is_any; }
 };
 
-// One entry in the queue of a dedicated connection's direction: a message of the user's, or all messages of a list.
+// One entry in the queue of a dedicated connection's direction: a message of the user's, or all
+// messages of a list.
 struct Place {
     Place* next = nullptr;
     std::byte* data = nullptr;  // of a send: only read

@@ -52,8 +52,8 @@ struct Link {
     StreamId stream() const { return StreamId::unpack(name); }
     bool is_dedicated() const { return stream().context() != 0; }
 
-    // There may be something of the peer's that has not been read: it may have accepted our call, and sent on it,
-    // before it ended.
+    // There may be something of the peer's that has not been read: it may have accepted our call,
+    // and sent on it, before it ended.
     bool may_say_more() const {
         return in != nullptr || (calling != nullptr && calling->state == Wire::State::unanswered);
     }

@@ -10,8 +10,8 @@ Post& SharedConnection::take_post(std::uint64_t stream, std::byte* data, std::ui
     return *post;
 }
 
-// The post's bytes have moved, or it has met a message that does not fit. Reports the message when all
-// its pieces have ended.
+// The post's bytes have moved, or it has met a message that does not fit. Reports the message when
+// all its pieces have ended.
 void SharedConnection::end(LaneQueue& lane, Post& post, const Outcome& how) {
     Post& first = *post.first;
     leave(lane, post);

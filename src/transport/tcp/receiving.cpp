@@ -77,8 +77,8 @@ void SharedConnection::append(ReceiveLane& lane, Post& post) {
         (void)grant_cts(lane, post);
 }
 
-// The other pieces of a message whose receive is posted need not wait for its RTS: one that comes before it
-// is kept. REQUIRES: reserve_others().
+// The other pieces of a message whose receive is posted need not wait for its RTS: one that comes
+// before it is kept. REQUIRES: reserve_others().
 void SharedConnection::grant_others(std::uint64_t stream) {
     const std::uint32_t links = peer.links_of(StreamId::unpack(stream));
     for (std::uint32_t i = 1; i < links && !peer.lost; ++i) {
@@ -128,8 +128,8 @@ void SharedConnection::reserve_others(std::uint64_t stream) {
     }
 }
 
-// If the message is cut: what its other pieces need. They are null otherwise. Their connections must come
-// up; the peer may be lost by that.
+// If the message is cut: what its other pieces need. They are null otherwise. Their connections
+// must come up; the peer may be lost by that.
 Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
     if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
     reserve_others(stream);
@@ -139,8 +139,8 @@ Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t messa
     return pieces;
 }
 
-// The message has met its receive, on the connection of its first piece: lets the others come. `first`
-// null: they are dropped.
+// The message has met its receive, on the connection of its first piece: lets the others come.
+// `first` null: they are dropped.
 void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* first) {
     if (pieces == nullptr) return;
     std::uint64_t offset = 0;
@@ -187,7 +187,8 @@ void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_byte
 }
 
 // Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one
-// that was granted to a later message: that one then uses this one's. False: there is no memory for it.
+// that was granted to a later message: that one then uses this one's. False: there is no memory for
+// it.
 bool SharedConnection::grant_cts(ReceiveLane& lane, Post& post) {
     if (std::exchange(post.has_cts, true)) return true;
     if (lane.spare_cts == 0) return control(FrameKind::cts, lane.stream, 0);
@@ -363,8 +364,8 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
     return true;
 }
 
-// A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that was
-// granted to another; if that one was abandoned, it is dropped.
+// A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that
+// was granted to another; if that one was abandoned, it is dropped.
 void SharedConnection::take_cts_for(ReceiveLane& lane) {
     Unexpected*& message = lane.coming.message;
     if (message == nullptr || !message->is_rts) return;

@@ -264,8 +264,8 @@ void TcpTransport::on_timer() {
     if (!expecting.empty() || !holding.empty()) plan_timer(now + settings.peer_timeout_ns / 4);
 }
 
-// A peer that does not acknowledge what it gets is out of reach. (On idle connections the kernel sends
-// keep-alives.)
+// A peer that does not acknowledge what it gets is out of reach. (On idle connections the kernel
+// sends keep-alives.)
 void TcpTransport::look_for_silent_peers(std::int64_t now) {
     connector_.for_each_wire([&](Wire& wire) {
         // While it connects, the kernel keeps the deadline.

@@ -6,12 +6,12 @@
 // one: lanes are first in, first out, so an earlier receive is posted whenever a later one is. A
 // large message goes in parts; those of other lanes take turns with them.
 //
-// Where a pair of nodes has several links, pairs of ranks are dealt over them (common/dealing.h), and a large
-// message is cut into a piece for each (lanes.h).
+// Where a pair of nodes has several links, pairs of ranks are dealt over them (common/dealing.h),
+// and a large message is cut into a piece for each (lanes.h).
 //
 // Connections are made when a post first names their peer, and used when both ends have proven that
-// they know the job's key: connector.h. A lane uses one of the connections that all streams share, or
-// the dedicated connection of its stream.
+// they know the job's key: connector.h. A lane uses one of the connections that all streams share,
+// or the dedicated connection of its stream.
 //
 // Thread safety: none; the progress engine's lock covers every call. Only open_all() and the
 // destructor block: that waits until the peers' machines have what was sent.

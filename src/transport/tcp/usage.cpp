@@ -49,8 +49,8 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                   lanes * SharedConnection::lane_bytes +
                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
-    // The posts of all streams, in a piece for each link, the one for a peer's failure notice, and spares;
-    // and room to report each of them, up to twice what is needed.
+    // The posts of all streams, in a piece for each link, the one for a peer's failure notice, and
+    // spares; and room to report each of them, up to twice what is needed.
     constexpr std::size_t report_bytes = 2 * (sizeof(Completion) + sizeof(std::uint64_t));
     const std::size_t pieces = 2 * streams * job.connections;
     const std::size_t post_count = peers * (pieces + 1) + 2 * ranks + 2 * Pool<tcp::Post>::batch;

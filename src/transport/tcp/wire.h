@@ -79,8 +79,8 @@ struct Wire : Source {
     void close();
     // Enters the epoll. False: that has no memory for it.
     bool watch();
-    // From now on the epoll watches for these events. With 0, at most one comes before the next call: when
-    // the connection is reset.
+    // From now on the epoll watches for these events. With 0, at most one comes before the next
+    // call: when the connection is reset.
     void listen_for(std::uint32_t events);
     void watch_out(bool out);
 
@@ -92,11 +92,11 @@ struct Wire : Source {
             sleep_until_worthwhile();
     }
 
-    // Writes what the socket takes. Returns how many bytes; 0: it is full; less: it has failed, with
-    // `write_error`.
+    // Writes what the socket takes. Returns how many bytes; 0: it is full; less: it has failed,
+    // with `write_error`.
     ssize_t write(std::span<iovec> pieces);
-    // Reads what is there. Returns how many bytes; 0: nothing; less: the connection has ended, with this
-    // errno in `error`, or 0 if the other end has closed it.
+    // Reads what is there. Returns how many bytes; 0: nothing; less: the connection has ended, with
+    // this errno in `error`, or 0 if the other end has closed it.
     ssize_t read(std::span<iovec> pieces, int& error);
 };
 

@@ -101,7 +101,8 @@ bool can_watch_processes() {
 
 }  // namespace
 
-// "weft-ucx-4/1.13/0/1/0f2c8e0c-...:[4026531836]/4711/0f2c8e0c-...:[4026531840]/04a7...,04b2.../04c1...,04d3..."
+// "weft-ucx-4/1.13/0/1/0f2c8e0c-...:[4026531836]/4711/0f2c8e0c-...:[4026531840]/04a7...,04b2.../
+// 04c1...,04d3..." (in one line)
 std::string Card::text() const {
     return std::string(beginning) + "/" + version + "/" + (has_fabric ? "1" : "0") + "/" +
            (has_memory ? "1" : "0") + "/" + processes + "/" + std::to_string(process) + "/" + node +
@@ -164,7 +165,8 @@ using ucx::Device;
 
 namespace {
 
-// Fails where UCX would abort the process: for connections with some peers. (With how many, the program decides.)
+// Fails where UCX would abort the process: for connections with some peers. (With how many, the
+// program decides.)
 Status check_descriptors(std::size_t watched) {
     constexpr std::size_t descriptors_to_connect = 3;
     const std::size_t needed =

@@ -25,8 +25,8 @@ void Connections::end_silent(std::span<const int> worker_descriptors, std::int64
     std::erase_if(known_, [&](const auto& entry) { return entry.second.seen_ns != now_ns; });
 }
 
-// Its entries: "tfd: 12 events: 19 data: 559da5cb4e30 pos:0 ino:494f02f sdev:9". A descriptor that is
-// not an epoll has none.
+// Its entries: "tfd: 12 events: 19 data: 559da5cb4e30 pos:0 ino:494f02f sdev:9". A descriptor that
+// is not an epoll has none.
 void Connections::look_into(int epoll, int depth, std::int64_t now_ns) {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/fdinfo/%d", epoll);

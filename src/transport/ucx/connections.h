@@ -1,8 +1,8 @@
 // The TCP connections of UCX workers, which UCX does not show.
 //
-// UCX 1.13 leaves it to the kernel to end a connection that is cut, which takes a quarter of an hour while
-// something is unacknowledged. UCX waits for its sockets in epolls behind a worker's descriptor; /proc lists what is
-// in these.
+// UCX 1.13 leaves it to the kernel to end a connection that is cut, which takes a quarter of an
+// hour while something is unacknowledged. UCX waits for its sockets in epolls behind a worker's
+// descriptor; /proc lists what is in these.
 //
 // Thread safety: none.
 #pragma once
@@ -27,8 +27,8 @@ class Connections {
     void begin() {
         for (auto& [inode, connection] : known_) connection.silence = {};
     }
-    // Ends those whose other end has been out of reach for so long. UCX finds them closed, and tells whose
-    // they were. Call it four times in each timeout while something is expected.
+    // Ends those whose other end has been out of reach for so long. UCX finds them closed, and
+    // tells whose they were. Call it four times in each timeout while something is expected.
     void end_silent(std::span<const int> worker_descriptors, std::int64_t now_ns);
 
   private:

@@ -100,8 +100,8 @@ void UcxTransport::watch(Peer& peer, pid_t process) {
     if (!peer.has_ended) watch_error_ = errno;
 }
 
-// UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is lost at the look
-// after: what it sent has come meanwhile.
+// UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is
+// lost at the look after: what it sent has come meanwhile.
 void UcxTransport::look_for_ended_peers() {
     const auto is_met = [](const Peer& peer) { return peer.is_met() && !peer.lost; };
     if (std::ranges::any_of(peers_,
@@ -120,8 +120,8 @@ void UcxTransport::look_for_ended_peers() {
     }
 }
 
-// UCX has given the endpoint up. It completes what is left when the endpoint is closed. Other links to the peer are
-// given up, too.
+// UCX has given the endpoint up. It completes what is left when the endpoint is closed. Other links
+// to the peer are given up, too.
 void UcxTransport::on_error(void* given, ucp_ep_h /*endpoint*/, ucs_status_t status) {
     Peer& peer = *static_cast<Peer*>(given);
     UcxTransport& self = *peer.owner;
@@ -156,8 +156,8 @@ void UcxTransport::close_endpoints() {
         has_endpoints_to_close_ = false;
         for (Peer& peer : peers_) {
             if (!peer.is_to_be_closed) continue;
-            // A peer that has left still gets our thanks, and what it has sent may still arrive: on lanes of UCX's that
-            // its bye has not followed.
+            // A peer that has left still gets our thanks, and what it has sent may still arrive: on
+            // lanes of UCX's that its bye has not followed.
             const bool still_arrives = peer.transfers != nullptr && !peer.is_gone;
             if (peer.has_left && still_arrives) continue;  // end_transfer() asks again
             close(peer, !peer.has_left || peer.transfers != nullptr);
@@ -210,8 +210,8 @@ void UcxTransport::give_up_coming(Peer& peer) {
     end_piece(*post, /*sends=*/false);
 }
 
-// Nothing can come any more from peers that are gone, once UCX has taken what was there: in shared memory it
-// keeps receives from a dead peer forever.
+// Nothing can come any more from peers that are gone, once UCX has taken what was there: in shared
+// memory it keeps receives from a dead peer forever.
 void UcxTransport::give_up_left_over() {
     has_left_over_ = false;
     for (Peer& peer : peers_) {

@@ -40,8 +40,8 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
     return here.descriptor == nullptr ? UCS_INPROGRESS : UCS_OK;
 }
 
-// An earlier frame is still on its way; or there is no endpoint for an answer, and none may be made in this callback: UCX
-// 1.13 then takes away the connection that it is reading from, and crashes.
+// An earlier frame is still on its way; or there is no endpoint for an answer, and none may be made
+// in this callback: UCX 1.13 then takes away the connection that it is reading from, and crashes.
 void UcxTransport::put_aside(Peer& peer, const Frame& frame, FrameContent& arrival) {
     has_unmet_ |= !peer.is_met();
     ucx::Early* const early = early_.announce(arrival.bytes);

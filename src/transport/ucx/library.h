@@ -1,7 +1,7 @@
 // libucp, opened at run time: one build of Weft works where UCX is missing.
 //
-// Thread safety: any thread; it is opened once, and stays open, because it changes the process's functions for
-// memory.
+// Thread safety: any thread; it is opened once, and stays open, because it changes the process's
+// functions for memory.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -40,8 +40,9 @@ struct Library {
     decltype(&::ucp_request_free) ucp_request_free;
     decltype(&::ucp_context_query) ucp_context_query;
     decltype(&::ucs_status_string) ucs_status_string;
-    // Finds what memory an address is: it begins `found` with a ucs_memory_type_t. UCX asks it about every buffer, but it
-    // is in no header for users: a release may be without it. Null: this one is.
+    // Finds what memory an address is: it begins `found` with a ucs_memory_type_t. UCX asks it
+    // about every buffer, but it is in no header for users: a release may be without it. Null: this
+    // one is.
     ucs_status_t (*ucs_memtype_cache_lookup)(const void* address, std::size_t bytes, void* found);
 
     // "1.13.1". Ranks of one job have the same up to the second dot.
@@ -51,11 +52,12 @@ struct Library {
 // Refused if it is not found, or too old.
 Result<const Library*> library();
 
-// Whether some of these kinds, bits of ucs_memory_type_t, can be used by a device only; which one this is ("CUDA").
+// Whether some of these kinds, bits of ucs_memory_type_t, can be used by a device only; which one
+// this is ("CUDA").
 bool is_of_device(std::uint64_t memory_kinds);
 const char* device_memory_named(ucs_memory_type_t kind);
-// As DeviceMemory: what UCX knows of this address. (Of memory that was there before UCX, it knows nothing.)
-// REQUIRES: library() is there.
+// As DeviceMemory: what UCX knows of this address. (Of memory that was there before UCX, it knows
+// nothing.) REQUIRES: library() is there.
 const char* device_memory_at(const void* address);
 
 }  // namespace weft::ucx

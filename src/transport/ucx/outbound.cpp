@@ -63,8 +63,9 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
     if (peer.owes()) self.go_on(peer);
 }
 
-// What fits into a slot need not stay in the user's buffer. A larger message waits for the next progress(), so that the
-// grants of later posts leave before it: UCX queues them behind all bytes for that rank.
+// What fits into a slot need not stay in the user's buffer. A larger message waits for the next
+// progress(), so that the grants of later posts leave before it: UCX queues them behind all bytes
+// for that rank.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
     if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);
     has_held_back_ |= !is_progressing_;

@@ -34,8 +34,8 @@ struct Post : message::PostPart<Post> {
     bool has_failed = false;        // one of them
 };
 
-// A transfer by UCX between users' buffers: a message, or a piece of one. It may outlive its post: UCX 1.13 does not give back all of them
-// when their peer is dead.
+// A transfer by UCX between users' buffers: a message, or a piece of one. It may outlive its post:
+// UCX 1.13 does not give back all of them when their peer is dead.
 struct Transfer {
     Transfer* next = nullptr;
     Transfer* previous = nullptr;
@@ -45,7 +45,8 @@ struct Transfer {
     message::Frame header{};  // UCX has it, too
 };
 
-// A rendezvous that a peer has begun, and that waits for its buffer: of a message, or of a piece of one.
+// A rendezvous that a peer has begun, and that waits for its buffer: of a message, or of a piece of
+// one.
 struct Rendezvous {
     Rendezvous* next = nullptr;  // the next piece of the message
     Peer* peer = nullptr;
@@ -65,8 +66,8 @@ struct Early {
     message::Frame frame{};
 };
 
-// A message that is cut, some pieces of which have not come. They are for its receive; or for the first piece, which is
-// unexpected; or nobody wants them.
+// A message that is cut, some pieces of which have not come. They are for its receive; or for the
+// first piece, which is unexpected; or nobody wants them.
 struct Coming {
     std::uint64_t left = 0;  // bytes
     Post* post = nullptr;

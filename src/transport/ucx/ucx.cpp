@@ -266,7 +266,8 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
             const std::int64_t now = now_ns();
             if (now >= look_at_ns_) look_for_silent_peers(now);
         }
-        // (UCX over TCP calls the system in each round: one less while somebody waits for what has come.)
+        // (UCX over TCP calls the system in each round: one less while somebody waits for what has
+        // come.)
         for (int i = 0; i < rounds_of_poll && progress() && reports_.count() == 0; ++i) continue;
         // Slots may have been with other peers when there was no memory for more.
         if (owing_ > 0 && in_flight_ == 0) [[unlikely]]
@@ -289,7 +290,8 @@ bool UcxTransport::arm_workers() {
         ears_, [&](const Ear& ear) { return library().ucp_worker_arm(ear.worker) == UCS_OK; });
 }
 
-// UCX's descriptor is readable whoever sleeps; the progress thread must not be woken while the program drives.
+// UCX's descriptor is readable whoever sleeps; the progress thread must not be woken while the
+// program drives.
 bool UcxTransport::arm(Sleeper sleeper) {
     const bool thread = sleeper == Sleeper::thread;
     if (thread != thread_armed_) {

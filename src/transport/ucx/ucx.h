@@ -1,20 +1,23 @@
 // The transport over UCX: InfiniBand, RoCE, and whatever else UCX carries.
 //
-// Every frame is the header of an active message. A large message moves once its receive is posted, by UCX's rendezvous
-// between the users' buffers; over one link of TCP without, because UCX would hold up the message of the other direction.
+// Every frame is the header of an active message. A large message moves once its receive is posted,
+// by UCX's rendezvous between the users' buffers; over one link of TCP without, because UCX would
+// hold up the message of the other direction.
 //
-// UCX cannot take back a rendezvous that has begun. cancel_context() waits for it, for WEFT_PEER_TIMEOUT at most: then
-// the peer is given up, and its endpoint closed by force (docs/decisions/0015-ucx.md).
+// UCX cannot take back a rendezvous that has begun. cancel_context() waits for it, for
+// WEFT_PEER_TIMEOUT at most: then the peer is given up, and its endpoint closed by force
+// (docs/decisions/0015-ucx.md).
 //
-// Frames are numbered: UCX may deliver active messages in another order than they were sent in. Each
-// frame says which job it belongs to; those of others are dropped.
+// Frames are numbered: UCX may deliver active messages in another order than they were sent in.
+// Each frame says which job it belongs to; those of others are dropped.
 //
-// Over several links there is a worker for each, and an endpoint for each with every peer. Pairs of ranks are
-// dealt over them (common/dealing.h), and a large message is cut into a piece for each. Its pieces are frames with
-// successive numbers: so the receiver takes them one after the other, and knows where each belongs.
+// Over several links there is a worker for each, and an endpoint for each with every peer. Pairs of
+// ranks are dealt over them (common/dealing.h), and a large message is cut into a piece for each.
+// Its pieces are frames with successive numbers: so the receiver takes them one after the other,
+// and knows where each belongs.
 //
-// Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more. Only open_all(),
-// cancel_context() and the destructor block.
+// Thread safety: none; the progress engine's lock covers every call, and UCX is asked for no more.
+// Only open_all(), cancel_context() and the destructor block.
 #pragma once
 
 #include <sys/types.h>
@@ -64,7 +67,8 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
 
     // Connects to every peer now. Collective over all, and blocking.
     Status open_all(std::int64_t deadline_ns);
-    // Closes all endpoints, as the end of the process would: for tests. Nothing else may be called afterwards.
+    // Closes all endpoints, as the end of the process would: for tests. Nothing else may be called
+    // afterwards.
     void hang_up();
     // Lets UCX move what it can; reports nothing. For tests whose ranks share a thread.
     void serve();

@@ -91,7 +91,8 @@ Result<ucp_context_h> make_context(const Library& library,
     return context;
 }
 
-// From what UCX prints: "#  resource 1  :  md 1  dev 1  flags -- tcp/lo". There is no function for it.
+// From what UCX prints: "#  resource 1  :  md 1  dev 1  flags -- tcp/lo". There is no function for
+//                           it.
 std::vector<Device> devices_of(const Library& library, ucp_context_h context) {
     char* text = nullptr;
     std::size_t bytes = 0;
@@ -148,8 +149,8 @@ std::vector<Modification> modifications_for(const std::vector<Device>& devices,
                                             const std::string& net_devices) {
     std::vector<Modification> modifications;
     if (!net_devices.empty()) modifications.push_back({"NET_DEVICES", net_devices});
-    // Shared memory tells of a dead peer only if asked to. (UCX names the setting UCX_POSIX_ERROR_HANDLING
-    // in the environment, and MM_ERROR_HANDLING here.)
+    // Shared memory tells of a dead peer only if asked to. (UCX names the setting
+    // UCX_POSIX_ERROR_HANDLING in the environment, and MM_ERROR_HANDLING here.)
     const bool has_memory = std::ranges::any_of(devices, &Device::is_memory);
     if (has_memory && !is_set("UCX_POSIX_ERROR_HANDLING") && !is_set("UCX_SYSV_ERROR_HANDLING"))
         modifications.push_back({"MM_ERROR_HANDLING", "y"});

@@ -75,13 +75,15 @@ class Worker {
     std::uint64_t memory_kinds_ = 0;
 };
 
-// Refuses a name in options.interfaces that is no device: its link would be missing, or UCX would listen elsewhere. A
-// network interface need not be one if UCX uses none. (UCX_NET_DEVICES, and only_fabric, name devices otherwise.)
+// Refuses a name in options.interfaces that is no device: its link would be missing, or UCX would
+// listen elsewhere. A network interface need not be one if UCX uses none. (UCX_NET_DEVICES, and
+// only_fabric, name devices otherwise.)
 Status check_interfaces(const std::vector<Device>& devices, const Worker::Options& options);
 
-// For each link the devices that its worker uses, as UCX_NET_DEVICES; none: there is one worker, and UCX chooses.
-// Without UCX_NET_DEVICES, each device that is named in options.interfaces is a link. What only UCX reaches, and is not
-// named, is left to one worker: UCX has ways of its own to use several such devices.
+// For each link the devices that its worker uses, as UCX_NET_DEVICES; none: there is one worker,
+// and UCX chooses. Without UCX_NET_DEVICES, each device that is named in options.interfaces is a
+// link. What only UCX reaches, and is not named, is left to one worker: UCX has ways of its own to
+// use several such devices.
 std::vector<std::string> links_among(const std::vector<Device>& devices,
                                      const Worker::Options& options);
 
