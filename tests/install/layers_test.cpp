@@ -155,5 +155,25 @@ TEST(Layers, NoFileNeedsOneThatNeedsIt) {
     }
 }
 
+// clang-format leaves comments and tables as they are.
+TEST(Layers, LinesHaveAtMost100Columns) {
+    std::size_t lines = 0;
+    for (const char* top : {"src", "sim", "include", "compat"}) {
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir + top)) {
+            const std::string ending = entry.path().extension();
+            if (!Names{".h", ".hpp", ".c", ".cpp", ".def"}.contains(ending)) continue;
+            std::istringstream text(content(entry.path()));
+            int number = 0;
+            for (std::string line; std::getline(text, line); ++lines) {
+                ++number;
+                const auto columns = std::ranges::count_if(
+                    line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+                EXPECT_LE(columns, 100) << entry.path().string() << ":" << number;
+            }
+        }
+    }
+    EXPECT_GT(lines, 40'000u);
+}
+
 }  // namespace
 }  // namespace weft::test
