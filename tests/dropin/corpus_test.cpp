@@ -539,8 +539,8 @@ TEST_P(DropIn, AllreduceInPlaceByEveryAlgorithm) {
         expect_ok(3, {"allreduce_in_place"});
         return;
     }
-    for (const auto* algorithm : algorithm::find_family("allreduce")->algorithms) {
-        if (!runs_all() && algorithm != algorithm::find_family("allreduce")->algorithms.front())
+    for (const auto* algorithm : algorithm::find_spec("allreduce")->algorithms) {
+        if (!runs_all() && algorithm != algorithm::find_spec("allreduce")->algorithms.front())
             break;
         expect_ok(4, {"allreduce_in_place"},
                   "WEFT_ALGORITHM_ALLREDUCE=" + std::string(algorithm->name));

@@ -282,7 +282,7 @@ TEST_P(EveryTaskRing, ComputesItThroughAQueueOfEightEntries) {
 }
 
 Subject subject_of(const std::string& collective, const std::string& name) {
-    const algorithm::CollectiveSpec* family = algorithm::find_family(collective);
+    const algorithm::CollectiveSpec* family = algorithm::find_spec(collective);
     return {family, family->find(name)};
 }
 
