@@ -14,7 +14,7 @@ const std::string weft_run = WEFT_BUILD_DIR "/weft run ";
 
 TEST(RunCommand, TakesTheNumberOfRanksAsLaunchersForMpiSpellIt) {
     for (const char* spelling :
-         {"-np 2", "--np 2", "--np=2", "--prefix -np 2", "--grace 3 -np 2"}) {
+         {"-np 2", "--np 2", "--np=2", "-np2", "-np=2", "--prefix -np 2", "--grace 3 -np 2"}) {
         const Finished job = run(weft_run + spelling + " sh -c 'echo $WEFT_RANKS $0' -np");
         EXPECT_EQ(job.status, 0) << spelling << job.err;
         EXPECT_EQ(sorted_lines(job.out).size(), 2u) << spelling << job.out;
@@ -27,6 +27,9 @@ TEST(Program, NamesAnUnknownCommandAndListsTheKnownOnes) {
     EXPECT_EQ(unknown.status, 2);
     EXPECT_TRUE(unknown.err.starts_with("weft: rnu is not a command; expected run, bench, "));
     EXPECT_TRUE(unknown.err.find("enter-node") == std::string::npos) << "is not for users";
+    const Finished option = run(WEFT_BUILD_DIR "/weft -np 2 true");
+    EXPECT_EQ(option.status, 2);
+    EXPECT_TRUE(option.err.starts_with("weft: -np is not a command; expected run, ")) << option.err;
     const Finished none = run(WEFT_BUILD_DIR "/weft");
     EXPECT_EQ(none.status, 2);
     EXPECT_TRUE(none.err.starts_with("weft: no command; expected run, "));

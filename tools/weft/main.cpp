@@ -19,7 +19,7 @@ std::string missing_command(const CLI::App& app, const char* given) {
         if (command->get_group().empty()) continue;
         names += (names.empty() ? "" : ", ") + command->get_name();
     }
-    if (given && *given == '-') return "";
+    if (given && app.get_option_no_throw(given)) return "";
     return (given ? std::string(given) + " is not a command" : "no command") + "; expected " +
            names + ", or --help";
 }

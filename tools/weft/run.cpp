@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/cores.h"
 #include "startup/wire.h"
@@ -37,7 +39,15 @@ std::string cores_problem(const std::vector<int>& cores) {
 
 // Replaces the first "--", so that this command gets it like any other word.
 char end_of_options[] = "\x1e--";
-char long_np[] = "--np";
+
+// "-np", "-np2" and "-np=2", as launchers for MPI have it, with two dashes: CLI11 reads "-n p".
+char* long_np(std::string_view word) {
+    static std::string text;
+    word.remove_prefix(std::string_view("-np").size());
+    if (word.starts_with('=')) word.remove_prefix(1);
+    text = word.empty() ? "--np" : "--np=" + std::string(word);
+    return text.data();
+}
 
 // The words after the options; a "--" that ended them is not part of the program.
 std::vector<std::string> command_of(std::vector<std::string> words) {
@@ -97,7 +107,7 @@ void mark_end_of_options(const CLI::App& app, int argc, char** argv) {
     char** const end = argv + argc;
     const CLI::App& run = *app.get_subcommand("run");
     for (char** word = argv + 2; word < end && **word == '-'; ++word) {
-        if (std::string_view(*word) == "-np") *word = long_np;
+        if (std::string_view(*word).starts_with("-np")) *word = long_np(*word);
         const CLI::Option* const option = run.get_option_no_throw(*word);
         if (option && option->get_items_expected_max() > 0) ++word;  // its value
     }
