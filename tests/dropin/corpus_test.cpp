@@ -411,6 +411,7 @@ TEST_P(DropIn, CompletionCalls) {
                           "empty_statuses",
                           "status_without_completion",
                           "persistent_status_without_completion",
+                          "persistent_status_then_test",
                           "freed_when_complete",
                           "persistent_receive_by_testall",
                           "converted_handles"};

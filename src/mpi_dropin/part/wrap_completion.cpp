@@ -154,6 +154,16 @@ class Watched {
         for (const int index : indices_) mpi.Wait(requests + index, MPI_STATUS_IGNORE);
         indices_.truncate(0);
     }
+    // Lets the MPI complete one that it has been told of, but which its tests do not see yet. Returns its index; -1:
+    // there is none.
+    int complete_one(MPI_Request* requests, MPI_Status* status, int* error) const {
+        for (std::size_t i = 0; i < operations_.size(); ++i) {
+            if (!operations_[i]->is_told) continue;
+            *error = mpi.Wait(requests + indices_[i], status);
+            return indices_[i];
+        }
+        return -1;
+    }
     const std::vector<std::pair<int, OperationOutcome>>& failed() const { return failed_; }
     // The MPI has completed requests[index].
     OperationOutcome retire_one(int index) {
@@ -291,7 +301,9 @@ int Test(MPI_Request* request, int* flag, MPI_Status* status) {
     }
     settle(*operation);
     const OperationOutcome outcome = retire(*operation);
-    return with_failure(mpi.Test(request, flag, status), outcome, status);
+    // The MPI has all that it needs, but Intel MPI's tests may see it only after some calls.
+    *flag = 1;
+    return with_failure(mpi.Wait(request, status), outcome, status);
 }
 
 // All of Weft's operations are over.
@@ -395,7 +407,13 @@ int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
     watched.hide_all();
     *flag = 0;  // in case the MPI refuses the list
     *index = MPI_UNDEFINED;
-    const int error = mpi.Testany(count, requests, index, flag, status);
+    int error = mpi.Testany(count, requests, index, flag, status);
+    if (!*flag && error == MPI_SUCCESS) {
+        if (const int found = watched.complete_one(requests, status, &error); found >= 0) {
+            *flag = 1;
+            *index = found;
+        }
+    }
     if (!*flag || *index == MPI_UNDEFINED) return error;
     return with_failure(error, watched.retire_one(*index), status);
 }
@@ -442,7 +460,12 @@ int Testsome(int count, MPI_Request* requests, int* completed, int* indices, MPI
     watched.settle_all();
     watched.hide_all();
     *completed = 0;  // in case the MPI refuses the list
-    const int error = mpi.Testsome(count, requests, completed, indices, statuses);
+    int error = mpi.Testsome(count, requests, completed, indices, statuses);
+    if (*completed == 0 && error == MPI_SUCCESS) {
+        const int found = watched.complete_one(
+            requests, statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses, &error);
+        if (found >= 0) indices[(*completed)++] = found;
+    }
     return retire_some(watched, error, *completed, indices, count, statuses);
 }
 
