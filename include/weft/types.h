@@ -44,12 +44,12 @@ typedef enum weft_type WEFT_ANY_INT {
 /**
  * A reduction operation: one of the constants below, or one made by weft_op_create.
  *
- * Whichever thread combines operands, it rounds as the thread does that starts the operation, or
- * makes the persistent request (fesetround); otherwise in the default state of floating-point
- * arithmetic: without flushing subnormal numbers to zero, without traps. So a result does not
- * depend on timing, and is the same on all ranks if all round in the same direction. The state and
- * the exception flags of the program's threads stay as they are; overflows and the like in a
- * reduction raise no flags there.
+ * Whichever thread combines operands, it rounds as the thread does that starts the operation
+ * (fesetround; of a persistent request at each start); otherwise in the default state of
+ * floating-point arithmetic: without flushing subnormal numbers to zero, without traps. So a result
+ * does not depend on timing, and is the same on all ranks if all round in the same direction. The
+ * state and the exception flags of the program's threads stay as they are; overflows and the like
+ * in a reduction raise no flags there.
  */
 typedef struct weft_op_handle* weft_op;
 

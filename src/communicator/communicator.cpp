@@ -193,6 +193,7 @@ Status Communicator::check_start(const Request& request) const {
 }
 
 void Communicator::start(Request& request) {
+    request.persistent->binding.reduction.round_as_this_thread();
     launch(request, request.persistent->stream, request.persistent->binding, false);
 }
 

@@ -97,6 +97,13 @@ const char* op_name(weft_op op) {
     return value_of(op) < predefined_op_count ? op_names[value_of(op)] : "user";
 }
 
+void Reduction::round_as_this_thread() {
+    const Rounding now = rounding_now();
+    if (now == rounding) return;
+    rounding = now;
+    if (kernel) kernel = kernel_of(op, type, now);
+}
+
 void Reduction::apply(const void* from, void* into, std::size_t bytes) const {
     if (bytes == 0) return;
     if (kernel) {
@@ -130,9 +137,11 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     Reduction reduction;
     reduction.type = type;
     reduction.element_bytes = type_bytes(type);
+    reduction.rounding = rounding_now();
     if (value_of(op) < predefined_op_count) {
+        reduction.op = static_cast<int>(value_of(op));
         if (is_named(type))
-            reduction.kernel = kernel_of(static_cast<int>(value_of(op)), type, rounding_now());
+            reduction.kernel = kernel_of(reduction.op, type, reduction.rounding);
         if (!reduction.kernel) {
             return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
                            type_name(type).c_str());
@@ -143,7 +152,6 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     Result<UserOp> user = find_user_op(op);
     if (!user.is_ok()) return user.status();
     reduction.user = user->function;
-    reduction.rounding = rounding_now();
     reduction.user_context = user->context;
     reduction.commutative = user->commutative;
     reduction.is_confined = user->is_confined;

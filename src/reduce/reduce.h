@@ -27,8 +27,11 @@ struct Reduction {
     std::size_t element_bytes = 1;
     bool commutative = true;
     bool is_confined = false;        // the user's function runs in threads of the program only
-    Rounding rounding = to_nearest;  // of the thread that made the call
     bool exact = false;              // operands give the same bits in any order and association
+    int op = 0;                      // of a kernel: the value of its predefined handle
+    Rounding rounding = to_nearest;  // of the thread that starts
+
+    void round_as_this_thread();
 
     // into = from (op) into
     void apply(const void* from, void* into, std::size_t bytes) const;
@@ -36,7 +39,7 @@ struct Reduction {
     void apply_right(void* from, void* into, std::size_t bytes) const;
 };
 
-// Binds `op` to `type`, and to this thread's rounding. Refuses an unknown or freed op, and
+// Binds `op` to `type`, rounding as this thread does. Refuses an unknown or freed op, and
 // combinations that MPI does not define (bitwise on floats, sum of pairs, arithmetic on bytes),
 // with a sentence.
 Result<Reduction> bind_reduction(weft_op op, weft_type type);

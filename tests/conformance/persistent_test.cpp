@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "shape/neighborhood.h"
 #include "support/counting_new.h"
+#include "support/float_states.h"
 #include "support/thread_job.h"
 #include "support/world.h"
 #include "weft/collective.h"
@@ -128,6 +129,51 @@ TEST_P(Persistent, RerunEqualsTheFirstRun) {
             }
         });
     }
+}
+
+void add_doubles(const void* in, void* inout, size_t count, weft_type, void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<double*>(inout)[i] += static_cast<const double*>(in)[i];
+}
+
+// Anew at each start; the requests were made by a thread that rounds to the nearest.
+TEST_P(Persistent, RoundsAsTheThreadThatStarts) {
+    weft_op own_sum = WEFT_OP_NULL;
+    ASSERT_EQ(weft_op_create(add_doubles, 1, nullptr, &own_sum), WEFT_OK);
+    ThreadJob job(3, job_options(/*may_spin=*/false));
+    job.run([&](ThreadRank& rank) {
+        const std::vector<double> little(100, rank.rank() == 0 ? 1.0 : 0x1p-60);
+        std::vector<double> sums[2] = {little, little};
+        std::vector<weft_request> requests(2);
+        for (std::size_t i = 0; i < 2; ++i) {
+            const Call call = {.collective = Collective::allreduce,
+                               .send_buf = little.data(),
+                               .recv_buf = sums[i].data(),
+                               .count = little.size(),
+                               .type = WEFT_FLOAT64,
+                               .op = i == 0 ? WEFT_SUM : own_sum};
+            ASSERT_EQ(rank.init(call, &requests[i]), WEFT_OK) << last_detail();
+        }
+        for (const int state : {0, 1, 2, 1, 3}) {
+            set_float_state(state);
+            const weft_status started =
+                rank.with(requests, [](RequestList& list) { return list.start(); });
+            const weft_status ended = wait_all(rank, requests);
+            set_float_state(0);
+            ASSERT_EQ(started, WEFT_OK);
+            ASSERT_EQ(ended, WEFT_OK);
+            for (const std::vector<double>& sum : sums) {
+                ASSERT_EQ(std::ranges::count_if(sum, [](double x) { return x > 1; }),
+                          state == 1 ? 100 : 0)
+                    << "state " << state;
+            }
+        }
+        for (weft_request& request : requests) {
+            ASSERT_EQ(rank.with({&request, 1}, [](RequestList& one) { return one.free(); }),
+                      WEFT_OK);
+        }
+    });
+    weft_op_free(&own_sum);
 }
 
 // Each rank in an order of its own, anew in each round, with nonblocking calls in between.

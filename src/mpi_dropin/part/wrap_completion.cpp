@@ -154,8 +154,8 @@ class Watched {
         for (const int index : indices_) mpi.Wait(requests + index, MPI_STATUS_IGNORE);
         indices_.truncate(0);
     }
-    // Lets the MPI complete one that it has been told of, but which its tests do not see yet. Returns its index; -1:
-    // there is none.
+    // Lets the MPI complete one that it has been told of, but which its tests do not see yet.
+    // Returns its index; -1: there is none.
     int complete_one(MPI_Request* requests, MPI_Status* status, int* error) const {
         for (std::size_t i = 0; i < operations_.size(); ++i) {
             if (!operations_[i]->is_told) continue;
