@@ -32,7 +32,7 @@ class Drawing {
         const std::string height = std::to_string(legend_y() + (marks.empty() ? -10 : 12));
         std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + width +
                           "\" height=\"" + height + "\" viewBox=\"0 0 " + width + " " + height +
-                          "\" font-spec=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n";
+                          "\" font-family=\"sans-serif\" font-size=\"11\" fill=\"#555\">\n";
         out += "<title>" + title + "</title>\n";
         // An opaque background: the page may be dark.
         out += "<rect width=\"" + width + "\" height=\"" + height + "\" rx=\"4\" fill=\"#fff\"/>\n";
