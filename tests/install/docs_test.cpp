@@ -46,9 +46,12 @@ TEST_F(Docs, ACheckNamesWhatDiffers) {
     EXPECT_TRUE(contains(content(page), "(algorithms/barrier_dissemination.svg)"));
     EXPECT_EQ(content(drawing).substr(0, 5), "<svg ");
 
-    const std::string source = tree + "src/algorithm/barrier/dissemination.cpp";
-    const std::string text = content(source);
-    std::ofstream(source) << "// Barrier by other words.\n\n" << text;
+    const std::string source = tree + "src/algorithm/barrier.cpp";
+    std::string text = content(source);
+    const std::size_t comment = text.find("// Barrier by dissemination");
+    ASSERT_NE(comment, std::string::npos);
+    text.insert(comment, "// Barrier by other words.\n//\n");
+    std::ofstream(source) << text;
     std::ofstream(drawing) << "nothing";
     std::ofstream(tree + "docs/algorithms/barrier_gone.svg") << "of an algorithm that is gone";
     const Finished check = run(docs + "--check");
