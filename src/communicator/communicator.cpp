@@ -28,6 +28,15 @@ const Torus* torus_of(const Host& host, const Group& group) {
     return is_whole ? host.torus : nullptr;
 }
 
+// What a call is turned into. (Its constructor is not implicit: compilers would zero the whole
+// object by a string instruction, which takes 9 ns.)
+struct CheckedCall {
+    CheckedCall() {}
+
+    Signature signature;
+    Binding binding;
+};
+
 }  // namespace
 
 std::string description_of(const Request& request) {
@@ -97,9 +106,9 @@ Result<Request*> Communicator::start(const weft_call& call, StartOptions options
     // (The library's calls are checked before the first of them: others may already wait for the
     // next.)
     if (!options.of_library) WEFT_RETURN_IF_NOT_OK(check_starter());
-    Signature signature;
+    CheckedCall checked;
+    auto& [signature, binding] = checked;
     signature.of_library = options.of_library;
-    Binding binding;
     Result<CachedSchedule*> prepared = make_ready(call, signature, binding);
     if (!prepared.is_ok()) return prepared.status();
     Request& request = take(**prepared);

@@ -137,11 +137,11 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     Reduction reduction;
     reduction.type = type;
     reduction.element_bytes = type_bytes(type);
-    reduction.rounding = rounding_now();
+    const bool may_round = type > WEFT_UINT64 || value_of(op) >= predefined_op_count;
+    if (may_round) reduction.rounding = rounding_now();
     if (value_of(op) < predefined_op_count) {
         reduction.op = static_cast<int>(value_of(op));
-        if (is_named(type))
-            reduction.kernel = kernel_of(reduction.op, type, reduction.rounding);
+        if (is_named(type)) reduction.kernel = kernel_of(reduction.op, type, reduction.rounding);
         if (!reduction.kernel) {
             return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s", op_name(op),
                            type_name(type).c_str());

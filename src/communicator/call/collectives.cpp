@@ -168,8 +168,10 @@ Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_c
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
                        static_cast<int>(type));
     }
-    if (used.send && used.recv && !spec.has_types)
+    if (used.send && used.recv && !spec.has_types &&
+        (call.send.type != call.recv.type || call.send.count != call.recv.count)) [[unlikely]] {
         WEFT_RETURN_IF_NOT_OK(check_both_sides(spec, call));
+    }
     if (looks_at_count(spec, is_root, signature.in_place)) {
         const bool sends_one = spec.send_blocks(is_root) == Blocks::one;
         const weft_side& one = !spec.lists_blocks() ? used.own(call)
