@@ -29,9 +29,10 @@ function(add_dropin_part kind header_folder shown)
         mark_as_advanced(library_of_${kind})
         target_link_libraries(${part} PRIVATE ${library_of_${kind}})
     endif()
-    target_compile_options(${part} PRIVATE -Wno-pedantic)  # functions from dlsym
+    target_compile_options(${part} PRIVATE -Wno-pedantic -Wno-shadow)  # functions from dlsym, one unit
     set_target_properties(${part} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
-                          VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
+                          VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
+                          UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
     set(dropin_parts ${dropin_parts} ${kind} PARENT_SCOPE)
     set(dropin_targets ${dropin_targets} ${part} PARENT_SCOPE)
 endfunction()

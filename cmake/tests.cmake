@@ -1,4 +1,4 @@
-# Every tests/**/*_test.cpp is an executable; its first folder is its ctest label. Every
+# Every tests/**/*_test.cpp has tests; its first folder is the suite, a ctest label. Every
 # tests/**/*_program.cpp is a program that tests start with several ranks.
 include(GoogleTest)
 
@@ -100,13 +100,13 @@ else()
     list(FILTER test_sources EXCLUDE REGEX "/tests/kernel/")
 endif()
 
-foreach(source IN LISTS test_sources)
-    weft_test_names(${source} folder stem target)
-    string(REGEX REPLACE "/.*" "" label "${folder}")
-    string(REGEX REPLACE "_test$" "" short "${stem}")
-    add_executable(${target} ${source})
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${stem}
-                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder})
+# A suite is one executable, whose files are compiled several at a time; what a file names is in
+# its own namespace, weft::test::<file>. A file that has a main or replaces a function of the whole
+# program is an executable of its own.
+function(weft_test_executable target label name)
+    add_executable(${target} ${ARGN})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${label})
     target_link_libraries(${target} PRIVATE weft_test_support GTest::gtest_main)
     target_precompile_headers(${target} REUSE_FROM weft_test_support)
     # These tests start no other processes, and must not wait for the program to build.
@@ -118,18 +118,39 @@ foreach(source IN LISTS test_sources)
     if(label MATCHES "^(dropin|install)$" AND dropin_targets)
         add_dependencies(${target} ${dropin_targets})
     endif()
-    gtest_discover_tests(${target} TEST_PREFIX "${label}/${short}." DISCOVERY_MODE PRE_TEST
+    gtest_discover_tests(${target} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
                          DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${WEFT_TEST_TIMEOUT}
                          LABELS ${label})
+endfunction()
+
+foreach(source IN LISTS test_sources)
+    weft_test_names(${source} folder stem target)
+    string(REGEX REPLACE "/.*" "" label "${folder}")
+    file(STRINGS ${source} alone REGEX "^int main|_new[.]h\"|operator new|^extern \"C\"")
+    # (The C++ interface has names of its own for what the library names, too.)
+    file(STRINGS ${source} of_interface REGEX "include .weft/[a-z_]+[.]hpp")
+    if(of_interface)
+        set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+    if(alone)
+        weft_test_executable(${target} ${label} ${stem} ${source})
+    else()
+        list(APPEND test_labels ${label})
+        list(APPEND sources_of_${label} ${source})
+    endif()
+endforeach()
+list(REMOVE_DUPLICATES test_labels)
+foreach(label IN LISTS test_labels)
+    weft_test_executable(test_${label} ${label} ${label}_test ${sources_of_${label}})
+    set_target_properties(test_${label} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
 endforeach()
 
 # Of the program, a unit test may link a file that needs only the library.
-target_sources(test_unit_emulated PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
-target_sources(test_unit_loggp_fit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
-
-if(TARGET test_tools_bench_statistics)
-    target_sources(test_tools_bench_statistics PRIVATE ${PROJECT_SOURCE_DIR}/bench/overlap/advice.cpp
-                                                       ${PROJECT_SOURCE_DIR}/bench/table.cpp)
+target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp
+                                 ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
+if(TARGET test_tools)
+    target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/overlap/advice.cpp
+                                      ${PROJECT_SOURCE_DIR}/bench/table.cpp)
 endif()
 
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.

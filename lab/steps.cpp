@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 // What an operation waits for. 0: nothing.
-using Token = std::uint64_t;
+using Label = std::uint64_t;
 
 class Steps {
   public:
@@ -70,13 +70,13 @@ class Steps {
     }
 
     // Of an operation: its number. Of a join: what it waits for.
-    Token token(OpId id) { return numbers_[id] > 0 ? numbers_[id] : waits_for(id); }
+    Label token(OpId id) { return numbers_[id] > 0 ? numbers_[id] : waits_for(id); }
 
-    Token waits_for(OpId id) {
+    Label waits_for(OpId id) {
         if (tokens_[id].is_known) return tokens_[id].value;
-        std::vector<Token> all;
+        std::vector<Label> all;
         for (const Predecessor& p : predecessors_[id]) {
-            const Token one = token(p.op);
+            const Label one = token(p.op);
             if (p.distance > 0)
                 all.push_back(Hash().add(one).add(p.distance).value());
             else if (one != 0)
@@ -85,7 +85,7 @@ class Steps {
         std::ranges::sort(all);
         const auto repeated = std::ranges::unique(all);
         all.erase(repeated.begin(), repeated.end());
-        const Token value = all.empty() ? 0 : all.size() == 1 ? all.front() : hash_of(all);
+        const Label value = all.empty() ? 0 : all.size() == 1 ? all.front() : hash_of(all);
         tokens_[id] = {true, value};
         return value;
     }
@@ -116,7 +116,7 @@ class Steps {
 
     struct Known {
         bool is_known = false;
-        Token value = 0;
+        Label value = 0;
     };
 
     const Schedule& schedule_;

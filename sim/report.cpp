@@ -47,7 +47,7 @@ std::string quoted(const std::string& text) {
     return quote + '"';
 }
 
-std::string list(const Times& times, std::uint64_t units) {
+std::string list_of(const Times& times, std::uint64_t units) {
     std::string text = "[";
     for (const std::uint64_t time : times)
         text += (text.size() > 1 ? ", " : "") + decimal(time, units);
@@ -157,11 +157,11 @@ std::string to_json(const Report& report) {
     text += "\"S\": " + std::to_string(report.eager_bytes_max) +
             "},\n \"events\": " + std::to_string(report.events) +
             ",\n \"end_ns\": " + decimal(report.end[most(report.end)], units) +
-            ",\n \"rank_end_ns\": " + list(report.end, units);
-    if (!report.cpu.empty()) text += ",\n \"rank_cpu_ns\": " + list(report.cpu, units);
+            ",\n \"rank_end_ns\": " + list_of(report.end, units);
+    if (!report.cpu.empty()) text += ",\n \"rank_cpu_ns\": " + list_of(report.cpu, units);
     if (!report.disturbed.empty())
-        text += ",\n \"rank_disturbed_ns\": " + list(report.disturbed, units);
-    if (!report.wait.empty()) text += ",\n \"rank_wait_ns\": " + list(report.wait, units);
+        text += ",\n \"rank_disturbed_ns\": " + list_of(report.disturbed, units);
+    if (!report.wait.empty()) text += ",\n \"rank_wait_ns\": " + list_of(report.wait, units);
     if (!report.overlaps.empty()) {
         std::string shares;
         for (const double share : report.overlaps)

@@ -11,7 +11,7 @@ namespace {
 
 std::string label(std::size_t step) { return "l" + std::to_string(step); }
 
-void add_rank(std::string& out, const Schedule& schedule) {
+void add_rank_goal(std::string& out, const Schedule& schedule) {
     const std::vector<Step> steps = unroll(schedule);
     std::map<std::pair<Rank, OpKind>, std::int64_t> messages;  // on each lane so far
     out += "\nrank " + std::to_string(schedule.rank()) + " {\n";
@@ -41,7 +41,7 @@ void add_rank(std::string& out, const Schedule& schedule) {
 
 std::string to_goal(std::span<const Schedule> schedules) {
     std::string out = "num_ranks " + std::to_string(schedules.size()) + "\n";
-    for (const Schedule& schedule : schedules) add_rank(out, schedule);
+    for (const Schedule& schedule : schedules) add_rank_goal(out, schedule);
     return out;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t margin = 12;
 constexpr std::int64_t left = 60;          // of the first column; the ranks' numbers are left of it
 constexpr std::int64_t top = 46;           // of the lines; the title is above them
-constexpr std::int64_t row = 24;           // from one rank's line to the next
+constexpr std::int64_t row_height = 24;    // from one rank's line to the next
 constexpr std::int64_t gap = 5;            // between an arrow's ends and its column's
 constexpr std::int64_t least_width = 320;  // so that the title fits
 
@@ -50,8 +50,9 @@ class Drawing {
     }
 
     void add_shade(Rank rank) {
-        shades_ += "<rect x=\"" + n(margin) + "\" y=\"" + n(y(rank) - row / 2) + "\" width=\"" +
-                   n(x(rounds_) - margin) + "\" height=\"" + n(row) + "\" fill=\"#eef1f3\"/>\n";
+        shades_ += "<rect x=\"" + n(margin) + "\" y=\"" + n(y(rank) - row_height / 2) +
+                   "\" width=\"" + n(x(rounds_) - margin) + "\" height=\"" + n(row_height) +
+                   "\" fill=\"#eef1f3\"/>\n";
     }
 
     void add_arrow(Rank from, Rank to, std::int64_t round, bool is_empty) {
@@ -75,7 +76,7 @@ class Drawing {
     }
 
     std::int64_t x(std::int64_t round) const { return left + round * column_; }
-    std::int64_t y(Rank rank) const { return top + rank * row; }
+    std::int64_t y(Rank rank) const { return top + rank * row_height; }
     std::int64_t axis_y() const { return y(ranks_ - 1) + 26; }
     std::int64_t legend_y() const { return axis_y() + 22; }
 

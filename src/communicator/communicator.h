@@ -32,6 +32,7 @@ struct Host {
 
 // "allreduce of 12 bytes on world", "schedule of 4 operations on world"
 std::string description_of(const Request& request);
+constexpr std::uint32_t listed_max = 4;  // as many operations are named in a sentence
 
 struct StartOptions {
     bool waits = false;       // finish() follows at once

@@ -21,7 +21,6 @@ std::string Request::awaited() const {
 }
 
 std::string listed(const std::vector<Rank>& ranks) {
-    constexpr std::size_t listed_max = 4;
     std::string list = ranks.size() > 1 ? "ranks " : "rank ";
     for (std::size_t i = 0; i < ranks.size(); ++i) {
         if (i > 0) list += ", ";

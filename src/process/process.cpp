@@ -191,7 +191,6 @@ Status Process::refuse_outstanding() {
     std::uint32_t pending = 0;
     std::uint32_t ended = 0;
     std::string list;
-    constexpr std::uint32_t listed_max = 4;
     const auto add = [&](const Request& request) {
         const std::uint32_t before = pending + ended;
         if (before < listed_max) list += (before > 0 ? ", " : "") + description_of(request);

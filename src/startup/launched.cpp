@@ -14,7 +14,7 @@ namespace {
 // How long the launcher may take to report the end of a rank.
 constexpr std::int64_t notice_patience_ns = 1'000'000'000;
 
-Status launcher_gone() {
+Status weft_run_gone() {
     return failure(WEFT_REFUSED_STATE,
                    "the launcher (weft run) ended before all ranks had started");
 }
@@ -35,7 +35,7 @@ Status Launched::send_all(const void* data, std::size_t bytes) {
         } else if (is_again()) {
             WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLOUT, deadline_));
         } else if (errno != EINTR) {
-            return launcher_gone();
+            return weft_run_gone();
         }
     }
     return ok;
@@ -51,7 +51,7 @@ Status Launched::recv_all(void* data, std::size_t bytes) {
         } else if (received < 0 && is_again()) {
             WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLIN, deadline_));
         } else if (received == 0 || errno != EINTR) {
-            return launcher_gone();
+            return weft_run_gone();
         }
     }
     return ok;

@@ -11,8 +11,7 @@
 #include "support/world.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::agreement_test {
 
 using Bytes = std::vector<unsigned char>;
 
@@ -239,5 +238,4 @@ TEST(Records, OfBlocksThatDiffer) {
     EXPECT_EQ(in_words(record(of(C::alltoallv, 3, WEFT_INT32), counts)), "alltoallv");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::agreement_test

@@ -10,8 +10,7 @@
 #include "support/surroundings.h"
 #include "support/tori.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::algorithms_test {
 
 using algorithm::CollectiveSpec;
 
@@ -62,5 +61,4 @@ TEST_P(Algorithms, GiveTheBitsOfTheReferenceIfReductionsAreReproducible) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::algorithms_test

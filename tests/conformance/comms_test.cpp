@@ -5,8 +5,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::comms_test {
 
 class Comms : public Everywhere {
   protected:
@@ -92,5 +91,4 @@ TEST(CommsOverConnections, CarryAllCollectives) {
 }
 #endif
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::comms_test

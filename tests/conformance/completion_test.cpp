@@ -11,8 +11,7 @@
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::completion_test {
 
 constexpr std::int64_t ms = 1'000'000;
 
@@ -464,5 +463,4 @@ TEST_P(Complete, ThreadsWithRequestsOfTheirOwn) {
     });
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::completion_test

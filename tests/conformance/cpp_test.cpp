@@ -5,8 +5,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::cpp_test {
 
 class CppRanks : public Everywhere {
   protected:
@@ -44,5 +43,4 @@ TEST_P(CppRanks, LeaveNothingPendingWhenARankLeavesAPipeline) {
 TEST_P(CppRanks, MayKeepWhatOutlivesTheJob) { expect("outlives"); }
 TEST_P(CppRanks, AreTerminatedWhenTheyLeaveWithOperationsPending) { expect("outstanding"); }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::cpp_test

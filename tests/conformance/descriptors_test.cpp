@@ -23,8 +23,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::descriptors_test {
 
 // From now on eventfd() fails with EPERM in this process.
 bool refuse_eventfds() {
@@ -222,5 +221,4 @@ TEST(DescriptorsOverUcx, TooFewAreNoSignal) {
 }
 #endif
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::descriptors_test

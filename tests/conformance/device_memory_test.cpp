@@ -9,8 +9,7 @@
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::device_memory_test {
 
 std::array<std::int64_t, 8> on_device;
 
@@ -87,5 +86,4 @@ TEST_F(DevicesMemory, IsNotLookedForInBuffersThatAreNotUsed) {
     ASSERT_EQ(rank_.wait(&request_), WEFT_OK);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::device_memory_test

@@ -9,8 +9,7 @@
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::engines_test {
 
 class Engines : public EveryThreadJob {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Engines, EveryThreadJob::with_engines(engines_for_threads()),
@@ -314,5 +313,4 @@ TEST_P(ThreadJobs, ReturnFromAWaitThatIsInterrupted) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::engines_test

@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::fibers_test {
 
 const std::string program = "tests/conformance/fibers_program ";
 
@@ -227,5 +226,4 @@ TEST(FibersOfARank, EndTheProcessWithASentenceWhenNoneCanGoOn) {
     EXPECT_TRUE(contains(process.err, "weft: 2 fibers wait for one another"));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::fibers_test

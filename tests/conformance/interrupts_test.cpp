@@ -6,8 +6,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::interrupts_test {
 
 class Interrupts : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Engine, Interrupts, testing::Values("thread", "kernel", "auto"));
@@ -26,5 +25,4 @@ TEST_P(Interrupts, NoSleepOfTheProgramOverTcp) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::interrupts_test

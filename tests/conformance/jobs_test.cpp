@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::jobs_test {
 
 class Jobs : public Everywhere {
   protected:
@@ -188,5 +187,4 @@ TEST(JobsOnATorus, AreRefusedIfItHasAnotherForm) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::jobs_test

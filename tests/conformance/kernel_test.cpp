@@ -12,8 +12,7 @@
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::kernel_test {
 
 const std::string program = "tests/conformance/kernel_program ";
 
@@ -297,5 +296,4 @@ TEST(KernelOptOut, IsOfOneCommunicator) {
 }
 #endif
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::kernel_test

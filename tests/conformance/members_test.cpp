@@ -7,8 +7,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::members_test {
 
 class CommsFromMembers : public Everywhere {
   protected:
@@ -58,5 +57,4 @@ TEST_P(CommsFromMembers, AreUsedEarlyWithEitherProtocol) {
         expect_of(3, "ahead", std::string("WEFT_RENDEZVOUS=") + bytes);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::members_test

@@ -5,8 +5,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::oob_test {
 
 class JoinedOutOfBand : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, JoinedOutOfBand, Everywhere::all(), Everywhere::name_of);
@@ -18,5 +17,4 @@ TEST_P(JoinedOutOfBand, TakesTwoExchangesAndNoThread) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::oob_test

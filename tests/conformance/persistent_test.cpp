@@ -17,8 +17,7 @@
 #include "support/world.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::persistent_test {
 
 using Values = std::vector<std::int64_t>;
 
@@ -406,5 +405,4 @@ TEST(PersistentOnSim, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::persistent_test

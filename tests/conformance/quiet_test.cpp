@@ -10,8 +10,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::quiet_test {
 
 // What strace has written of rank `rank` between the program's marks, but for its own sleep.
 std::string between_marks(const std::string& trace) {
@@ -115,5 +114,4 @@ TEST(ProgressThread, WorksOnDemandOnACoreThatRanksUse) {
     EXPECT_TRUE(contains(apart, "engine thread (eager)")) << apart;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::quiet_test

@@ -8,8 +8,7 @@
 #include "support/random/jobs.h"
 #include "support/surroundings.h"
 
-namespace weft::test::random {
-namespace {
+namespace weft::test::random::random_test {
 
 constexpr int operations_of_a_program = 120;
 
@@ -99,7 +98,7 @@ TEST_P(Random, OnProcessesOverAllThatUcxHas) {
 }
 #endif
 
-// ./dev test random --case "sim p=3 seed=0x2a ..."
+// ./dev test Random --case "sim p=3 seed=0x2a ..."
 TEST(RandomCase, IsRepeated) {
     const char* text = std::getenv("WEFT_CASE");
     Case c;
@@ -183,5 +182,4 @@ TEST_P(RandomMistake, IsFoundAndMadeSmall) {
     EXPECT_TRUE(run_case(smaller).is_good());
 }
 
-}  // namespace
-}  // namespace weft::test::random
+}  // namespace weft::test::random::random_test

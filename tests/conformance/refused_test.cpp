@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string>
 
-namespace {
+namespace refused_test {
 
 // Expects a refusal whose sentence begins with `sentence` (and ends with the function's name).
 void expect_refused(weft_status status, weft_status expected, const std::string& sentence) {
@@ -717,4 +717,4 @@ TEST_F(Refused, NothingWithOneRank) {
     EXPECT_EQ(into_[3], 42);
 }
 
-}  // namespace
+}  // namespace refused_test

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace {
+namespace schedule_refused_test {
 
 // Expects a refusal whose sentence begins with `sentence` (and ends with the function's name).
 void expect_refused(weft_status status, weft_status expected, const std::string& sentence) {
@@ -344,4 +344,4 @@ TEST_F(ScheduleRefused, ReductionsOfPartsOfPairs) {
     EXPECT_EQ(weft_request_free(&request), WEFT_OK);
 }
 
-}  // namespace
+}  // namespace schedule_refused_test

@@ -5,8 +5,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::schedule_test {
 
 class OwnSchedule : public Everywhere {
   protected:
@@ -36,5 +35,4 @@ TEST(OwnScheduleExample, RunsWithAnyNumberOfRanks) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::schedule_test

@@ -8,8 +8,7 @@
 #include "conformance/transport_traffic.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::transport_conformance_test {
 
 constexpr std::size_t KiB = 1024;
 constexpr std::size_t MiB = 1024 * KiB;
@@ -639,5 +638,4 @@ TEST_P(TransportConformance, ArrivalWakesASleeper) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::transport_conformance_test

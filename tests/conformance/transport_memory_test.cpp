@@ -13,8 +13,7 @@
 #include "support/failing_new.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::transport_memory_test {
 
 int anything;  // tokens need an address
 
@@ -260,5 +259,4 @@ TEST_P(OutOfMemory, DropsNoFailureNotice) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::transport_memory_test

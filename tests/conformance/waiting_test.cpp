@@ -17,8 +17,7 @@
 #include "support/surroundings.h"
 #include "support/thread_job.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::waiting_test {
 
 constexpr std::int64_t patience_ns = 60'000'000'000;
 constexpr int patience_ms = 60'000;
@@ -595,5 +594,4 @@ TEST_P(CoroutineRanks, AreResumedByTheProgramsExecutor) { expect("executor"); }
 TEST_P(CoroutineRanks, RunInSeveralThreads) { expect("threads"); }
 TEST_P(CoroutineRanks, MayBeDestroyedWhileTheyWait) { expect("destroyed"); }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::waiting_test

@@ -14,8 +14,7 @@
 #include "mpi/mpis.h"
 #include "support/pattern.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::corpus_test {
 
 const std::string sources = WEFT_SOURCE_DIR "/tests/dropin/";
 
@@ -621,5 +620,4 @@ TEST_P(DropIn, KnownFailuresAreTheMpis) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::corpus_test

@@ -7,8 +7,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::fortran_test {
 
 struct Program {
     const char* name;
@@ -69,5 +68,4 @@ TEST_P(Fortran, ProgramsGiveTheSame) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::fortran_test

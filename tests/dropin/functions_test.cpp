@@ -11,8 +11,7 @@
 #include "mpi/mpis.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::functions_test {
 
 using Names = std::set<std::string>;
 
@@ -188,5 +187,4 @@ TEST(Part, NeedsNoSymbolOfAnMpiThatItDoesNotName) {
     if (!is_there) GTEST_SKIP() << "no part was built for which this matters";
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::functions_test

@@ -9,8 +9,7 @@
 #include "dropin/statistics.h"
 #include "mpi/mpis.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::mpi4py_test {
 
 class Mpi4py : public OnEveryMpi {
   protected:
@@ -48,5 +47,4 @@ TEST_P(Mpi4py, SoItDoesWhateverWeftTakes) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::mpi4py_test

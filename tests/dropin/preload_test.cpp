@@ -13,8 +13,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::preload_test {
 
 class Preloaded : public OnEveryMpi {
   protected:
@@ -873,5 +872,4 @@ TEST_F(PreloadProgram, RefusesWhatItCannotRun) {
     EXPECT_NE(run(preload_program + "--mpi lam true").status, 0);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::preload_test

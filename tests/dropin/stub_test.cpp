@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::stub_test {
 
 struct Processor {
     const char* name;
@@ -101,5 +100,4 @@ INSTANTIATE_TEST_SUITE_P(On, Stub,
                                                    "qemu-aarch64 -L /usr/aarch64-linux-gnu -E"}),
                          [](const auto& test) { return std::string(test.param.name); });
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::stub_test

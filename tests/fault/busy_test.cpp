@@ -3,8 +3,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::busy_test {
 
 class Busy : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Busy, testing::ValuesIn(driven_by({"manual", "kernel"})),
@@ -14,5 +13,4 @@ TEST_P(Busy, RankIsNotTakenForDead) {
     expect_success(command({2, "tests/fault/busy_program 2.5", "WEFT_PEER_TIMEOUT=1"}));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::busy_test

@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::construct_test {
 
 class KilledInConstructor : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, KilledInConstructor, Everywhere::all(), Everywhere::name_of);
@@ -77,5 +76,4 @@ TEST(KilledInConstructorOverMemoryOfUcx, NeverCrashesASurvivor) {
     std::printf("%d kills; %d survivors were not told in time\n", kills, untold);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::construct_test

@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::cut_test {
 
 class Cut : public testing::TestWithParam<Driven> {
   public:
@@ -53,5 +52,4 @@ TEST_P(Cut, LinkOfTwoIsToldOnBothSides) {
     if (runs_all()) expect("eth0", " --links 2");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::cut_test

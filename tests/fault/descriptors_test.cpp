@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::descriptors_test {
 
 class OutOfDescriptors : public Everywhere {
   protected:
@@ -63,5 +62,4 @@ TEST(StartWithFewDescriptors, IsRefusedWithTheReason) {
 
 TEST_P(OutOfDescriptors, ForANewCommunicatorEndsItAndNoOther) { expect_an_end("later", "kernel"); }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::descriptors_test

@@ -6,8 +6,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::disagree_test {
 
 const std::string build = WEFT_BUILD_DIR;
 
@@ -41,5 +40,4 @@ TEST(Disagreement, NeedsASwitchThatIsOffOrOn) {
     EXPECT_NE(job.err.find("WEFT_CHECK = 'yes'; expected 0 or 1"), std::string::npos) << job.err;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::disagree_test

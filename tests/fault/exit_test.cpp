@@ -5,8 +5,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::exit_test {
 
 class ExitWhilePending : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, ExitWhilePending,
@@ -18,5 +17,4 @@ TEST_P(ExitWhilePending, EndsTheProcess) {
     expect_success(command({6, "tests/fault/exit_program " + folder / "exits", ""}));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::exit_test

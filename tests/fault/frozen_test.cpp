@@ -6,8 +6,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::frozen_test {
 
 const std::string build = WEFT_BUILD_DIR;
 
@@ -37,5 +36,4 @@ TEST(Timeout, ThatIsMalformedIsRefused) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::frozen_test

@@ -21,8 +21,7 @@
 #if WEFT_HAS_TCP
 #include "transport/tcp/handshake.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::hostile_test {
 
 using tcp::Handshake;
 
@@ -180,6 +179,5 @@ TEST_P(Hostile, ConnectionsChangeNothing) {
     EXPECT_EQ(sorted_lines(job.out).size(), std::size_t{ranks}) << job.out;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::hostile_test
 #endif

@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::kill_test {
 
 // How the ranks wait: with either engine, or with calls of weft_test alone.
 class Killed : public testing::TestWithParam<Driven> {
@@ -73,5 +72,4 @@ TEST_P(Killed, RankIsNamedByAllOthersOverTwoLinks) {
     expect_named(runs_all() ? 60 : 3, " --links 2");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::kill_test

@@ -9,8 +9,7 @@
 #include "support/world.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::lost_test {
 
 // Loses a peer at one of its posts. Owns what it wraps.
 class Losing final : public ForwardingTransport {
@@ -153,5 +152,4 @@ TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
     EXPECT_GT(broken, 1000);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::lost_test

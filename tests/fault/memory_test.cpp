@@ -8,8 +8,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::memory_test {
 
 class OutOfMemory : public Everywhere {
   protected:
@@ -61,5 +60,4 @@ TEST_P(OutOfMemoryInATinyQueue, OncePerCallStackEndsEveryCallSoon) {
     EXPECT_GE(failed(runs_all() ? "stacks 20" : "stacks 1", "WEFT_QUEUE_DEPTH=8"), 1);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::memory_test

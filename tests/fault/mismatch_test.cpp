@@ -5,8 +5,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::mismatch_test {
 
 class Mismatch : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Mismatch, Everywhere::all(), Everywhere::name_of);
@@ -22,5 +21,4 @@ TEST_P(Mismatch, IsToldToEveryRank) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::mismatch_test

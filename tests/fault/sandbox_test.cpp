@@ -7,8 +7,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::sandbox_test {
 
 const std::string build = WEFT_BUILD_DIR;
 const std::string sandbox = build + "/tests/fault/sandbox_program ";
@@ -63,5 +62,4 @@ TEST_F(Sandbox, WithoutGetrandomThereIsADevice) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::sandbox_test

@@ -3,8 +3,7 @@
 
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::verdict_test {
 
 class Verdict : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Verdict, testing::ValuesIn(driven_by({"manual", "thread"})),
@@ -17,5 +16,4 @@ TEST_P(Verdict, IsTheSameOnEveryRankAlsoWhenSomeEnd) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::verdict_test

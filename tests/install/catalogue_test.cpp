@@ -8,8 +8,7 @@
 #include "base/engine_kind.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::catalogue_test {
 
 struct Appearance {
     const char* file;
@@ -65,5 +64,4 @@ TEST(Catalogue, UsersReadAboutEveryEngine) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::catalogue_test

@@ -6,8 +6,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::docs_test {
 
 class Docs : public testing::Test {
   protected:
@@ -69,5 +68,4 @@ TEST_F(Docs, ACheckNamesWhatDiffers) {
     EXPECT_EQ(run(docs + "--check").status, 0);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::docs_test

@@ -8,8 +8,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::headers_test {
 
 const std::string strict =
     " -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -fsyntax-only -I" WEFT_SOURCE_DIR
@@ -66,5 +65,4 @@ INSTANTIATE_TEST_SUITE_P(Public, Headers, testing::ValuesIn(headers()), [](const
     return name;
 });
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::headers_test

@@ -6,8 +6,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::install_test {
 
 const std::string outside = WEFT_SOURCE_DIR "/tests/install/outside";
 
@@ -175,5 +174,4 @@ TEST_F(Install, HonoursDestdir) {
     EXPECT_EQ(root.files(), 1u);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::install_test

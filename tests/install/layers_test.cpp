@@ -13,8 +13,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::layers_test {
 
 using Names = std::set<std::string>;
 
@@ -175,5 +174,4 @@ TEST(Layers, LinesHaveAtMost100Columns) {
     EXPECT_GT(lines, 40'000u);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::layers_test

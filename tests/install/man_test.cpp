@@ -9,8 +9,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::man_test {
 
 using Words = std::set<std::string>;
 
@@ -167,5 +166,4 @@ TEST(Man, IsFormattedWithoutWarnings) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::man_test

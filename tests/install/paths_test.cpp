@@ -6,8 +6,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::paths_test {
 
 TEST(Contributing, NamesFilesThatExist) {
     const std::string text = content(WEFT_SOURCE_DIR "/CONTRIBUTING.md");
@@ -22,5 +21,4 @@ TEST(Contributing, NamesFilesThatExist) {
     EXPECT_GT(paths, 20);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::paths_test

@@ -10,8 +10,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::readme_test {
 
 // A block of code: what stands between two lines of three backquotes.
 struct Block {
@@ -187,5 +186,4 @@ TEST_P(ReadmeOnMpi, TheTryOutRunsAProgramWithoutWeftAndWithIt) {
     EXPECT_EQ(matches_in(done.err, "weft: MPI_Ibcast +50 +0 ").size(), 1u) << done.err;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::readme_test

@@ -5,8 +5,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::symbols_test {
 
 TEST(Symbols, AreTheReviewedOnes) {
     const Finished nm = run(WEFT_NM " -D --defined-only " WEFT_BUILD_DIR
@@ -23,5 +22,4 @@ TEST(Symbols, AreTheReviewedOnes) {
            "breaks programs that were linked before.";
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::symbols_test

@@ -9,8 +9,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::type_names_test {
 
 struct Definition {
     std::string file;
@@ -47,5 +46,4 @@ TEST(TypeNames, AreUsedOnce) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::type_names_test

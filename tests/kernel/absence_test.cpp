@@ -13,8 +13,7 @@
 
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::absence_test {
 
 class Absence : public IoUring {};
 
@@ -72,5 +71,4 @@ TEST_F(Absence, IsNotSaidWhereOnlyRegisteringIsForbidden) {
     EXPECT_EQ(absence_without(SYS_io_uring_register, EPERM), "");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::absence_test

@@ -5,8 +5,7 @@
 
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::completions_test {
 
 constexpr std::uint64_t name = 7;
 constexpr std::uint64_t canceler = 8;
@@ -21,13 +20,13 @@ class OneCompletion : public IoUring {
         }
         entries.start();
     }
-    void expect_only(std::vector<Completion> expected) {
+    void expect_only(std::vector<RingCompletion> expected) {
         EXPECT_EQ(ring.take(expected.size()), expected);
     }
 
     Connection wire;
     Ring ring;
-    Bytes got = Bytes(4 * part);
+    ByteVector got = ByteVector(4 * part);
 };
 
 TEST_F(OneCompletion, InSuccess) {
@@ -51,9 +50,9 @@ TEST_F(OneCompletion, OfTheEntryThatFailsWhicheverItIs) {
 TEST_F(OneCompletion, OfAListThatIsCanceledBeforeAnythingCame) {
     start(name);
     ring.cancel(name, canceler);
-    const std::vector<Completion> both = ring.take(2);
+    const std::vector<RingCompletion> both = ring.take(2);
     ASSERT_EQ(both.size(), 2u);
-    EXPECT_EQ(both[0], (Completion{name, -ECANCELED}));
+    EXPECT_EQ(both[0], (RingCompletion{name, -ECANCELED}));
     EXPECT_EQ(both[1].list, canceler);
 }
 
@@ -62,32 +61,31 @@ TEST_F(OneCompletion, OfAListThatIsCanceledInTheMiddleAndNothingIsWrittenAfterwa
     write_all(wire.near.get(), pattern(part + 10, 1));
     expect_only({});
     ring.cancel(name, canceler);
-    const std::vector<Completion> both = ring.take(2);
+    const std::vector<RingCompletion> both = ring.take(2);
     ASSERT_EQ(both.size(), 2u);
     EXPECT_EQ(both[0].list, name);
     EXPECT_LT(both[0].result, static_cast<int>(part));
     EXPECT_EQ(both[1].list, canceler);
 
-    const Bytes before = got;
-    const Bytes later = pattern(4 * part, 2);
+    const ByteVector before = got;
+    const ByteVector later = pattern(4 * part, 2);
     write_all(wire.near.get(), later);
     expect_only({});
     EXPECT_EQ(got, before);
-    Bytes left(later.size());
+    ByteVector left(later.size());
     read_all(wire.far.get(), left);
     EXPECT_EQ(left, later) << "what came later stays in the socket";
 }
 
 TEST_F(OneCompletion, OfTheCanceledListAloneAmongOthers) {
     Connection other;
-    Bytes theirs(part);
+    ByteVector theirs(part);
     start(name);
     List(ring, name + 100).recv(other.far.get(), theirs).start();
     ring.cancel(name, canceler);
     EXPECT_EQ(ring.take(2).size(), 2u);
     write_all(other.near.get(), pattern(part, 3));
-    EXPECT_EQ(ring.next(), (Completion{name + 100, part}));
+    EXPECT_EQ(ring.next(), (RingCompletion{name + 100, part}));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::completions_test

@@ -5,8 +5,7 @@
 
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::lanes_test {
 
 constexpr std::size_t lists = 6;
 constexpr std::size_t segments = 4;
@@ -15,7 +14,7 @@ constexpr std::size_t list_bytes = segments * segment_bytes;
 
 class LaneToken : public IoUring {};
 
-std::span<std::byte> segment(Bytes& bytes, std::size_t list, std::size_t i) {
+std::span<std::byte> segment(ByteVector& bytes, std::size_t list, std::size_t i) {
     return std::span(bytes).subspan(list * list_bytes + i * segment_bytes, segment_bytes);
 }
 
@@ -28,7 +27,7 @@ std::vector<Fd> lane_tokens() {
 
 void expect_every_list(Ring& ring) {
     for (std::size_t i = 0; i < lists; ++i) {
-        EXPECT_EQ(ring.next(), (Completion{i, sizeof(std::uint64_t)}));
+        EXPECT_EQ(ring.next(), (RingCompletion{i, sizeof(std::uint64_t)}));
     }
 }
 
@@ -36,8 +35,8 @@ TEST_F(LaneToken, OrdersTheReceivesOfListsThatWereSubmittedOneByOne) {
     for (unsigned run = 0; run < 5; ++run) {
         Connection wire;
         Ring ring;
-        Bytes got(lists * list_bytes);
-        const Bytes sent = pattern(got.size(), run);
+        ByteVector got(lists * list_bytes);
+        const ByteVector sent = pattern(got.size(), run);
         const std::vector<Fd> tokens = lane_tokens();
         for (std::size_t i = 0; i < lists; ++i) {
             List list(ring, i);
@@ -62,8 +61,8 @@ TEST_F(LaneToken, OrdersTheSendsOfListsThatWereSubmittedOneByOne) {
         ASSERT_EQ(setsockopt(wire.near.get(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof(int)),
                   0);
         Ring ring;
-        Bytes sent = pattern(lists * list_bytes, run);
-        Bytes got(sent.size());
+        ByteVector sent = pattern(lists * list_bytes, run);
+        ByteVector got(sent.size());
         const std::vector<Fd> tokens = lane_tokens();
         for (std::size_t i = 0; i < lists; ++i) {
             List list(ring, i);
@@ -80,5 +79,4 @@ TEST_F(LaneToken, OrdersTheSendsOfListsThatWereSubmittedOneByOne) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::lanes_test

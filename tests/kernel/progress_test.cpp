@@ -11,8 +11,7 @@
 
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::progress_test {
 
 constexpr std::uint64_t name = 7;
 
@@ -38,11 +37,11 @@ bool sleeps(pid_t thread) {
 TEST_F(Progress, GoesOnWhileTheThreadThatSubmittedMakesNoCall) {
     Connection in;
     Connection out;
-    const Bytes sent = pattern(256 << 10, 1);
-    Bytes passed(sent.size());
+    const ByteVector sent = pattern(256 << 10, 1);
+    ByteVector passed(sent.size());
     std::atomic<bool> is_submitted = false;
     std::atomic<bool> may_end = false;
-    std::optional<Completion> done;
+    std::optional<RingCompletion> done;
     std::thread computing([&] {
         Ring ring;
         List list(ring, name);
@@ -57,44 +56,44 @@ TEST_F(Progress, GoesOnWhileTheThreadThatSubmittedMakesNoCall) {
         done = ring.next(0);
     });
     EXPECT_TRUE(eventually([&] { return is_submitted.load(); }));
-    Bytes got(sent.size());
+    ByteVector got(sent.size());
     std::thread sender([&] { write_all(in.near.get(), sent); });
     read_all(out.far.get(), got);
     sender.join();
     may_end = true;
     computing.join();
     EXPECT_TRUE(got == sent);
-    EXPECT_EQ(done, (Completion{name, static_cast<int>(sent.size() / 2)}));
+    EXPECT_EQ(done, (RingCompletion{name, static_cast<int>(sent.size() / 2)}));
 }
 
 TEST_F(Progress, EndsWithTheThreadThatSubmitted) {
     Connection in;
     Connection out;
     Ring ring;
-    Bytes passed(1000);
+    ByteVector passed(1000);
     std::thread([&] {
         List(ring, name).recv(in.far.get(), passed).send(out.near.get(), passed).start();
     }).join();
     EXPECT_EQ(ring.next(silence_ms), std::nullopt) << "it is found out when a step is due";
 
-    const Bytes sent = pattern(1000, 1);
+    const ByteVector sent = pattern(1000, 1);
     write_all(in.near.get(), sent);
-    EXPECT_EQ(ring.take(1), (std::vector{Completion{name, -ECANCELED}}));
-    Bytes left(sent.size());
+    EXPECT_EQ(ring.take(1), (std::vector{RingCompletion{name, -ECANCELED}}));
+    ByteVector left(sent.size());
     read_all(in.far.get(), left);
     EXPECT_EQ(left, sent) << "what came stays in the socket";
-    EXPECT_EQ(passed, Bytes(1000));
+    EXPECT_EQ(passed, ByteVector(1000));
 }
 
 TEST_F(Progress, OfAThreadThatHasExitedCanBeCanceledByAnother) {
     Connection in;
     Ring ring;
-    Bytes got(1000);
+    ByteVector got(1000);
     std::thread([&] { List(ring, name).recv(in.far.get(), got).start(); }).join();
     ring.cancel(name, name + 1);
-    const std::vector<Completion> both = ring.take(2);
+    const std::vector<RingCompletion> both = ring.take(2);
     ASSERT_EQ(both.size(), 2u);
-    EXPECT_EQ(both[0], (Completion{name, -ECANCELED}));
+    EXPECT_EQ(both[0], (RingCompletion{name, -ECANCELED}));
 }
 
 // What a thread in epoll_wait sees of a chain that takes a step and completes meanwhile. The chain
@@ -108,7 +107,7 @@ Seen epoll_while_a_chain_advances(bool submits_itself) {
     Connection in;
     Connection out;
     Ring ring;
-    Bytes passed(1000);
+    ByteVector passed(1000);
     const Fd end = semaphore();
     const auto submit = [&] {
         List(ring, name).recv(in.far.get(), passed).send(out.near.get(), passed).start();
@@ -132,7 +131,7 @@ Seen epoll_while_a_chain_advances(bool submits_itself) {
         helper = std::thread([&] {
             submit();
             is_submitted = true;
-            EXPECT_EQ(ring.next(), (Completion{name, 1000}));
+            EXPECT_EQ(ring.next(), (RingCompletion{name, 1000}));
         });
     }
     EXPECT_TRUE(eventually([&] { return is_submitted.load(); }));
@@ -168,5 +167,4 @@ TEST_F(Progress, ThatEndsWithItsRingInterruptsNoWaitOfAnotherThread) {
     }).join();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::progress_test

@@ -115,19 +115,19 @@ void Ring::cancel(std::uint64_t list, std::uint64_t canceler) {
     submit();
 }
 
-std::optional<Completion> Ring::next(int timeout_ms) {
+std::optional<RingCompletion> Ring::next(int timeout_ms) {
     io_uring_cqe* done = nullptr;
     __kernel_timespec patience{timeout_ms / 1000, timeout_ms % 1000 * 1'000'000};
     int result = -EINTR;
     while (result == -EINTR) result = io_uring_wait_cqe_timeout(&ring_, &done, &patience);
     if (result < 0) return std::nullopt;
-    const Completion completion{done->user_data, done->res};
+    const RingCompletion completion{done->user_data, done->res};
     io_uring_cqe_seen(&ring_, done);
     return completion;
 }
 
-std::vector<Completion> Ring::take(std::size_t count) {
-    std::vector<Completion> all;
+std::vector<RingCompletion> Ring::take(std::size_t count) {
+    std::vector<RingCompletion> all;
     while (const auto one = next(all.size() < count ? patience_ms : silence_ms)) {
         all.push_back(*one);
     }
@@ -203,8 +203,8 @@ void read_all(int fd, std::span<std::byte> bytes) {
     }
 }
 
-Bytes pattern(std::size_t size, unsigned seed) {
-    Bytes bytes(size);
+ByteVector pattern(std::size_t size, unsigned seed) {
+    ByteVector bytes(size);
     for (std::size_t i = 0; i < size; ++i) {
         bytes[i] = static_cast<std::byte>((i + seed * 31) % 251);
     }

@@ -35,13 +35,13 @@ class IoUring : public testing::Test {
     }
 };
 
-struct Completion {
+struct RingCompletion {
     std::uint64_t list = 0;
     int result = 0;
-    auto operator<=>(const Completion&) const = default;
+    auto operator<=>(const RingCompletion&) const = default;
 };
 
-inline std::ostream& operator<<(std::ostream& out, const Completion& completion) {
+inline std::ostream& operator<<(std::ostream& out, const RingCompletion& completion) {
     return out << "{" << completion.list << ", " << completion.result << "}";
 }
 
@@ -59,9 +59,9 @@ class Ring {
     void cancel(std::uint64_t list, std::uint64_t canceler);
 
     // The next completion, if one comes within this time.
-    std::optional<Completion> next(int timeout_ms = patience_ms);
+    std::optional<RingCompletion> next(int timeout_ms = patience_ms);
     // So many completions, by list, and those that come beyond.
-    std::vector<Completion> take(std::size_t count);
+    std::vector<RingCompletion> take(std::size_t count);
 
     io_uring* get() { return &ring_; }
 
@@ -101,9 +101,9 @@ struct Connection {
 void write_all(int fd, std::span<const std::byte> bytes);
 void read_all(int fd, std::span<std::byte> bytes);
 
-using Bytes = std::vector<std::byte>;
-// Bytes that differ between seeds and neighbouring places.
-Bytes pattern(std::size_t size, unsigned seed);
+using ByteVector = std::vector<std::byte>;
+// ByteVector that differ between seeds and neighbouring places.
+ByteVector pattern(std::size_t size, unsigned seed);
 
 // Threads that the kernel has started to wait in for io_uring: the engine is to need none.
 int worker_threads();

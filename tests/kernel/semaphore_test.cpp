@@ -1,8 +1,7 @@
 // Rule 2: between lists, an eventfd in semaphore mode that does not block is wait and enable.
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::semaphore_test {
 
 constexpr std::uint64_t waiting = 1;
 constexpr std::uint64_t finishing = 2;
@@ -15,9 +14,9 @@ TEST_F(Semaphore, HoldsAListUntilAnotherOneEnds) {
     Connection out;
     Ring ring;
     const Fd enable = semaphore();
-    Bytes first(1000);
-    Bytes second(500);
-    const Bytes answer = pattern(300, 1);
+    ByteVector first(1000);
+    ByteVector second(500);
+    const ByteVector answer = pattern(300, 1);
     // What the waiting list sends depends on both receives of the other.
     List(ring, waiting).take(enable.get()).take(enable.get()).send(out.near.get(), answer).start();
     List(ring, finishing)
@@ -30,10 +29,10 @@ TEST_F(Semaphore, HoldsAListUntilAnotherOneEnds) {
     write_all(in.near.get(), pattern(1200, 2));
     EXPECT_EQ(ring.next(silence_ms), std::nullopt) << "one token is not enough";
     write_all(in.near.get(), pattern(300, 3));
-    const std::vector<Completion> both = {{waiting, static_cast<int>(answer.size())},
-                                          {finishing, token}};
+    const std::vector<RingCompletion> both = {{waiting, static_cast<int>(answer.size())},
+                                              {finishing, token}};
     EXPECT_EQ(ring.take(2), both);
-    Bytes got(answer.size());
+    ByteVector got(answer.size());
     read_all(out.far.get(), got);
     EXPECT_EQ(got, answer);
 }
@@ -42,9 +41,9 @@ TEST_F(Semaphore, KeepsTokensThatComeBeforeTheirWaiter) {
     Ring ring;
     const Fd enable = semaphore();
     List(ring, finishing).give(enable.get()).give(enable.get()).start();
-    EXPECT_EQ(ring.next(), (Completion{finishing, token}));
+    EXPECT_EQ(ring.next(), (RingCompletion{finishing, token}));
     List(ring, waiting).take(enable.get()).take(enable.get()).start();
-    EXPECT_EQ(ring.next(), (Completion{waiting, token}));
+    EXPECT_EQ(ring.next(), (RingCompletion{waiting, token}));
     List(ring, waiting).take(enable.get()).start();
     EXPECT_EQ(ring.next(silence_ms), std::nullopt) << "a token served twice";
 }
@@ -61,12 +60,11 @@ TEST_F(Semaphore, NeedsNoWorkerThreadWhileListsWaitAndWhenTheyGoOn) {
     EXPECT_EQ(worker_threads(), 0);
     List(ring, lists).give(joins[0].get()).start();
     for (std::uint64_t i = 0; i <= lists; ++i) {
-        const std::optional<Completion> done = ring.next();
+        const std::optional<RingCompletion> done = ring.next();
         ASSERT_TRUE(done);
         EXPECT_EQ(done->result, token) << "list " << done->list;
     }
     EXPECT_EQ(worker_threads(), 0);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::semaphore_test

@@ -23,8 +23,7 @@
 #include "support/execution.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::task_ring_test {
 
 using kernel::TaskRing;
 
@@ -1014,5 +1013,4 @@ TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
                             {.deadline_ns = now_ns() + 20 * second_ns});
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::task_ring_test

@@ -10,8 +10,7 @@
 #include "base/clock.h"
 #include "tests/kernel/ring.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::transfers_test {
 
 constexpr std::uint64_t name = 7;
 constexpr std::size_t segment_bytes = 128 << 10;
@@ -22,15 +21,15 @@ TEST_F(WaitAll, TakesAMessageThatComesInPiecesAsAWhole) {
     Connection in;
     Connection out;
     Ring ring;
-    const Bytes sent = pattern(5000, 1);
-    Bytes passed(sent.size());
-    Bytes got(sent.size());
+    const ByteVector sent = pattern(5000, 1);
+    ByteVector passed(sent.size());
+    ByteVector got(sent.size());
     List(ring, name).recv(in.far.get(), passed).send(out.near.get(), passed).start();
     for (std::size_t at = 0; at < sent.size(); at += 1000) {
         EXPECT_EQ(ring.next(1), std::nullopt) << "after " << at << " bytes";
         write_all(in.near.get(), std::span(sent).subspan(at, 1000));
     }
-    EXPECT_EQ(ring.next(), (Completion{name, 5000}));
+    EXPECT_EQ(ring.next(), (RingCompletion{name, 5000}));
     read_all(out.far.get(), got);
     EXPECT_EQ(got, sent);
 }
@@ -38,13 +37,13 @@ TEST_F(WaitAll, TakesAMessageThatComesInPiecesAsAWhole) {
 TEST_F(WaitAll, SendsMoreThanTheSocketsHoldAsAWhole) {
     Connection wire;
     Ring ring;
-    const Bytes sent = pattern(16 << 20, 1);
+    const ByteVector sent = pattern(16 << 20, 1);
     const Fd done = semaphore();
     List(ring, name).send(wire.near.get(), sent).give(done.get()).start();
     EXPECT_EQ(ring.next(silence_ms), std::nullopt) << "nobody has read, and it is sent";
-    Bytes got(sent.size());
+    ByteVector got(sent.size());
     std::thread reader([&] { read_all(wire.far.get(), got); });
-    EXPECT_EQ(ring.next(), (Completion{name, sizeof(std::uint64_t)}));
+    EXPECT_EQ(ring.next(), (RingCompletion{name, sizeof(std::uint64_t)}));
     reader.join();
     EXPECT_TRUE(got == sent);
 }
@@ -53,7 +52,7 @@ TEST_F(WaitAll, SendsMoreThanTheSocketsHoldAsAWhole) {
 void expect_broken(Connection& in, std::size_t before, bool resets) {
     Connection out;
     Ring ring;
-    Bytes passed(5000);
+    ByteVector passed(5000);
     List(ring, name).recv(in.far.get(), passed).send(out.near.get(), passed).start();
     write_all(in.near.get(), pattern(before, 1));
     EXPECT_EQ(ring.next(silence_ms), std::nullopt);
@@ -62,7 +61,7 @@ void expect_broken(Connection& in, std::size_t before, bool resets) {
         ASSERT_EQ(setsockopt(in.near.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
     }
     in.near = Fd();
-    const std::vector<Completion> failed = ring.take(1);
+    const std::vector<RingCompletion> failed = ring.take(1);
     ASSERT_EQ(failed.size(), 1u);
     EXPECT_LT(failed[0].result, 5000);
     std::byte any{};
@@ -86,12 +85,12 @@ TEST_F(WaitAll, BreaksTheChainWhereTheConnectionIsReset) {
 TEST_F(WaitAll, BreaksTheChainOfASendToAPeerThatIsGone) {
     Connection wire;
     Ring ring;
-    const Bytes sent = pattern(16 << 20, 1);
+    const ByteVector sent = pattern(16 << 20, 1);
     const Fd done = semaphore();
     List(ring, name).send(wire.near.get(), sent).give(done.get()).start();
     EXPECT_EQ(ring.next(silence_ms), std::nullopt);
     wire.far = Fd();
-    const std::vector<Completion> failed = ring.take(1);
+    const std::vector<RingCompletion> failed = ring.take(1);
     ASSERT_EQ(failed.size(), 1u);
     EXPECT_LT(failed[0].result, 16 << 20);
     std::uint64_t tokens = 0;
@@ -100,7 +99,7 @@ TEST_F(WaitAll, BreaksTheChainOfASendToAPeerThatIsGone) {
 
 class Segments : public IoUring {};
 
-// Bytes that have come and are not yet taken.
+// ByteVector that have come and are not yet taken.
 int unread(int fd) {
     int bytes = -1;
     EXPECT_EQ(ioctl(fd, FIONREAD, &bytes), 0);
@@ -114,8 +113,8 @@ TEST_F(Segments, NeedNoWorkerThreadThoughEachPacketWakesTheirReceive) {
     constexpr std::size_t segments = 4;
     Connection wire;
     Ring ring;
-    Bytes got(segments * segment_bytes);
-    const Bytes sent = pattern(got.size(), 1);
+    ByteVector got(segments * segment_bytes);
+    const ByteVector sent = pattern(got.size(), 1);
     List list(ring, name);
     for (std::size_t i = 0; i < segments; ++i) {
         list.recv(wire.far.get(), std::span(got).subspan(i * segment_bytes, segment_bytes));
@@ -131,11 +130,10 @@ TEST_F(Segments, NeedNoWorkerThreadThoughEachPacketWakesTheirReceive) {
             while (unread(wire.far.get()) > 0 && now_ns() < deadline_ns) std::this_thread::yield();
         }
     });
-    EXPECT_EQ(ring.next(), (Completion{name, segment_bytes}));
+    EXPECT_EQ(ring.next(), (RingCompletion{name, segment_bytes}));
     sender.join();
     EXPECT_EQ(worker_threads(), 0);
     EXPECT_TRUE(got == sent);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::transfers_test

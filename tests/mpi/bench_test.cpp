@@ -7,8 +7,7 @@
 
 #include "mpi/mpis.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::bench_test {
 
 class Bench : public OnEveryMpi {
   protected:
@@ -132,5 +131,4 @@ TEST_P(Bench, MeasuresItsOwnAsynchronousProgress) {
     EXPECT_TRUE(contains(job.out, std::string("\nBeside ") + mpi().name + ":async: "));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::bench_test

@@ -5,8 +5,7 @@
 
 #include "mpi/mpis.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::nbc_test {
 
 class Nbc : public OnEveryMpi {
   protected:
@@ -73,5 +72,4 @@ TEST_P(Nbc, TheHeaderCompilesAsOldCAndAsCxx) {
     expect_success(mpi().around("mpicxx -std=c++20" + strict + only + cpp));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::nbc_test

@@ -6,8 +6,7 @@
 #include "mpi/shared_key.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::slurm_test {
 
 const std::string comms = WEFT_BUILD_DIR "/tests/conformance/comms_program ";
 
@@ -62,5 +61,4 @@ TEST_F(Slurm, ATaskThatEndsEarlyEndsTheJobWithASentence) {
     EXPECT_TRUE(contains(done.err + done.out, "not all ranks had started after 1 s"));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::slurm_test

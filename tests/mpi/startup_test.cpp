@@ -8,8 +8,7 @@
 #include "mpi/mpis.h"
 #include "mpi/shared_key.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::startup_test {
 
 const std::string comms = WEFT_BUILD_DIR "/tests/conformance/comms_program ";
 
@@ -141,5 +140,4 @@ TEST_P(FromMpi, AllCollectivesRun) {
         mpi().job(4, "LD_PRELOAD=" + mpi().preloaded() + " " + comms + "thread all_collectives"));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::startup_test

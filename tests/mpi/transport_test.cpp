@@ -14,8 +14,7 @@
 #include "support/random/settings.h"
 #include "support/tori.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::transport_test {
 
 class OverMpi : public testing::TestWithParam<std::tuple<Mpi, const char*>> {
   protected:
@@ -149,5 +148,4 @@ TEST_P(OverMpi, FibersWaitEachForItself) {
         expect_at("multiple", ranks, "fibers_program random 1", "WEFT_ENGINE=fiber");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::transport_test

@@ -11,8 +11,7 @@
 #include "sim/profile.h"
 #include "support/loggp.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::bound_test {
 
 using algorithm::Algorithm;
 using algorithm::CollectiveSpec;
@@ -181,5 +180,4 @@ TEST(BoundInSurroundings, IsNearTheBestAlgorithm) {
     EXPECT_GT(share("bcast", "binomial", large, sci), 0.95);
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::bound_test

@@ -16,8 +16,7 @@
 #include "schedule/builder.h"
 #include "sim/loggp.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::disturbance_test {
 
 constexpr std::int64_t ns = 1000;
 
@@ -275,5 +274,4 @@ TEST(Skew, SameSeedSameTimes) {
     EXPECT_NE(simulate("allreduce", "recursive_doubling", 64, disturbed).end_ps, first.end_ps);
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::disturbance_test

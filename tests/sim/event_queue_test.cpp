@@ -7,8 +7,7 @@
 
 #include "base/prng.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::event_queue_test {
 
 // Random pushes beside a map that is known to be in order.
 void compare(std::uint64_t seed, std::int64_t span_ps, int at_start) {
@@ -53,5 +52,4 @@ TEST(EventQueue, OfNothingIsEmpty) {
     EXPECT_TRUE(queue.is_empty());
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::event_queue_test

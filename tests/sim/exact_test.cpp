@@ -16,8 +16,7 @@
 #include "sim/loggp.h"
 #include "support/process.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::exact_test {
 
 using model::exact_times;
 using model::ExactTimes;
@@ -234,5 +233,4 @@ TEST(Exact, RefusesWhatNeverEnds) {
         << last_detail();
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::exact_test

@@ -14,8 +14,7 @@
 #include "support/cases.h"
 #include "support/mutate.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::fuzz_test {
 
 using test::mutated;
 
@@ -150,5 +149,4 @@ TEST(Fuzz, MeasuredParameters) {
     EXPECT_GT(read, 0u);
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::fuzz_test

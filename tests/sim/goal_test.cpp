@@ -16,8 +16,7 @@
 #include "support/loggp.h"
 #include "support/process.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::goal_test {
 
 using test::contains;
 
@@ -227,5 +226,4 @@ TEST(GoalSchedules, RefusesWhatSchedulesDoNotHave) {
         "");
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::goal_test

@@ -15,8 +15,7 @@
 #include "sim/waiters.h"
 #include "support/process.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::lgs_test {
 
 using test::contains;
 using Times = std::vector<std::uint64_t>;
@@ -238,5 +237,4 @@ TEST(Lgs, RefusesWhatDoesNotEnd) {
     EXPECT_TRUE(contains(refusal(text), "rank 0 has no receive for a message from rank 1"));
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::lgs_test

@@ -19,8 +19,7 @@
 #include "support/loggp.h"
 #include "support/process.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::loggp_test {
 
 using algorithm::Algorithm;
 using algorithm::CollectiveSpec;
@@ -455,5 +454,4 @@ TEST(LogGp, RefusesTimesThatOverflow) {
     EXPECT_TRUE(contains(last_detail(), "the simulated time is above 50 days"));
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::loggp_test

@@ -14,8 +14,7 @@
 #include "sim/loggp.h"
 #include "sim/lower_bound.h"
 
-namespace weft::model {
-namespace {
+namespace weft::model::model_test {
 
 using algorithm::Algorithm;
 using algorithm::CollectiveSpec;
@@ -344,5 +343,4 @@ TEST(LowerBound, IsNeverBeatenOnATorus) {
     EXPECT_GT(algorithms, 500);
 }
 
-}  // namespace
-}  // namespace weft::model
+}  // namespace weft::model::model_test

@@ -9,8 +9,7 @@
 #include "sim/loggp.h"
 #include "support/loggp.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::nodes_test {
 
 constexpr std::int64_t L = 2'500'000;
 constexpr std::int64_t o = 1'500'000;
@@ -316,5 +315,4 @@ TEST(Nodes, OfOneRankAreTheFlatNetwork) {
     }
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::nodes_test

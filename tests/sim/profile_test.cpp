@@ -10,8 +10,7 @@
 #include "sim/loggp.h"
 #include "support/loggp.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::profile_test {
 
 constexpr std::int64_t ns = 1000;
 constexpr double mib = 1 << 20;
@@ -120,5 +119,4 @@ TEST(Profile, AllHaveSources) {
     EXPECT_EQ(find_profile("none"), nullptr);
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::profile_test

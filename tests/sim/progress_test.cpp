@@ -10,8 +10,7 @@
 #include "sim/loggp.h"
 #include "support/loggp.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::progress_test {
 
 constexpr std::int64_t ns = 1000;
 constexpr Rank ranks = 16;
@@ -371,5 +370,4 @@ TEST(Progress, NoiseOfEachRank) {
     }
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::progress_test

@@ -11,8 +11,7 @@
 #include "base/prng.h"
 #include "shape/torus.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::shared_links_test {
 
 using Ends = std::map<std::uint32_t, std::int64_t>;  // by flow
 
@@ -204,5 +203,4 @@ TEST(SharedLinks, TheLastToEndHasItsShareOfTheFullestLink) {
     }
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::shared_links_test

@@ -13,8 +13,7 @@
 #include "support/loggp.h"
 #include "support/process.h"
 
-namespace weft::simulate {
-namespace {
+namespace weft::simulate::torus_test {
 
 constexpr LogGpParameters parameters{2'500'000, 1'500'000, 1'000'000, 6'000, 0, 0, 0, 1 << 30};
 
@@ -220,5 +219,4 @@ TEST(TorusMachine, RefusesTimesThatOverflow) {
     EXPECT_TRUE(test::contains(last_detail(), "the simulated time is above 50 days"));
 }
 
-}  // namespace
-}  // namespace weft::simulate
+}  // namespace weft::simulate::torus_test

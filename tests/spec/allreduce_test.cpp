@@ -2,8 +2,7 @@
 #include "support/cases.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::allreduce_test {
 
 TEST(Allreduce, SumsOfFloatsAreTheSameToTheBitOnAllRanks) {
     for_all_cases(Collective::allreduce, [](const Case& c) {
@@ -36,5 +35,4 @@ TEST(Allreduce, SumsOfFloatsAreTheSameToTheBitOnAllRanks) {
     });
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::allreduce_test

@@ -1,8 +1,7 @@
 // A barrier completes nowhere before every rank has started it, and then everywhere.
 #include "support/cases.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::barrier_test {
 
 TEST(Barrier, CompletesOnceAllHaveStarted) {
     for_all_cases(Collective::barrier, [](const Case& c) {
@@ -20,5 +19,4 @@ TEST(Barrier, CompletesOnceAllHaveStarted) {
     });
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::barrier_test

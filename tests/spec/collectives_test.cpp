@@ -5,8 +5,7 @@
 #include "support/reference.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::collectives_test {
 
 // How elements are combined, by the library and by the reference.
 struct Operation {
@@ -248,5 +247,4 @@ TEST_P(Collectives, CombineByOneAssociationIfTheyAreReproducible) {
     ASSERT_EQ(weft_op_free(&op), WEFT_OK);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::collectives_test

@@ -6,8 +6,7 @@
 #include "support/problems.h"
 #include "support/reference.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::promises_test {
 
 constexpr std::int64_t element_bytes = 8;
 
@@ -201,5 +200,4 @@ TEST(Postconditions, ThatAreWrongDiffer) {
     });
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::promises_test

@@ -7,8 +7,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::alternate_test {
 
 const std::string alternate = "python3 " WEFT_SOURCE_DIR "/bench/alternate.py ";
 
@@ -61,5 +60,4 @@ TEST(Alternate, ComparesTwoSettings) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::alternate_test

@@ -10,8 +10,7 @@
 #include "base/cores.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::bench_commands_test {
 
 const std::string bench = WEFT_BUILD_DIR "/weft bench ";
 
@@ -1080,5 +1079,4 @@ TEST(BenchAll, IsShortUnlessAskedForMore) {
     EXPECT_TRUE(contains(content(rows + ".cluster"), "\"attainable_percent\""));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::bench_commands_test

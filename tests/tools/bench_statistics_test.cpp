@@ -9,8 +9,7 @@
 #include "bench/statistics.h"
 #include "bench/tune/contest.h"
 
-namespace weft::bench {
-namespace {
+namespace weft::bench::bench_statistics_test {
 
 TEST(Statistics, MedianIsTheMiddleOfAnyOrder) {
     EXPECT_EQ(median({}), 0);
@@ -151,5 +150,4 @@ TEST(Where, NamesTheSizesOfEachCollective) {
               "1K to 64K");
 }
 
-}  // namespace
-}  // namespace weft::bench
+}  // namespace weft::bench::bench_statistics_test

@@ -5,8 +5,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::changed_test {
 
 class Changed : public testing::Test {
   protected:
@@ -23,65 +22,37 @@ class Changed : public testing::Test {
 
     std::string tree() { return folder_ / ""; }
     void change(const std::string& file) { std::ofstream(tree() + file, std::ios::app) << "\n"; }
-    // One line per test: its name, and why.
-    std::string chosen(const std::string& base = "") {
-        const Finished list =
-            run("cd '" + tree() + "' && python3 -B dev test --list --changed" + base);
+    std::string chosen() {
+        const Finished list = run("cd '" + tree() + "' && python3 -B dev test --list --changed");
         EXPECT_EQ(list.status, 0) << list.out << list.err;
-        return list.out;
-    }
-    static bool has(const std::string& list, const std::string& test) {
-        return list.find("    " + test + " ") != std::string::npos;
+        const std::size_t begin = list.out.find("chosen: ");
+        return begin == std::string::npos ? list.out : list.out.substr(begin);
     }
 
     Folder folder_;
 };
 
-TEST_F(Changed, NothingRunsForWhatNoTestReads) {
-    EXPECT_FALSE(has(chosen(), "unit/select"));
-    change("README.md");
-    EXPECT_NE(chosen().find("chosen: no test"), std::string::npos) << chosen();
-}
-
-TEST_F(Changed, AManualPageIsReadByTheSuiteInstallAlone) {
-    change("docs/man/weft.1");
-    const std::string list = chosen();
-    EXPECT_TRUE(has(list, "install/man")) << list;
-    EXPECT_FALSE(has(list, "tools/info") || has(list, "unit/select")) << list;
-}
-
-// select may use algorithm, and not the other way round.
-TEST_F(Changed, AFolderAffectsThoseThatMayUseIt) {
-    change("src/select/select.cpp");
-    const std::string list = chosen();
-    EXPECT_TRUE(has(list, "unit/select") && has(list, "fault/kill")) << list;
-    EXPECT_FALSE(has(list, "unit/builder") || has(list, "unit/reduce")) << list;
-
-    change("src/base/status.h");
-    const std::string more = chosen();
-    EXPECT_TRUE(has(more, "unit/builder") && has(more, "unit/reduce")) << more;
-}
-
-TEST_F(Changed, ATestIsAffectedByItselfAndByTheSupportThatItIncludes) {
+TEST_F(Changed, ATestAffectsItsSuiteAPageTheInstallation) {
+    EXPECT_EQ(chosen(), "chosen: no suite\n");
     change("tests/unit/pack_test.cpp");
-    const std::string one = chosen();
-    EXPECT_TRUE(has(one, "unit/pack")) << one;
-    EXPECT_FALSE(has(one, "unit/select") || has(one, "fault/kill")) << one;
-
-    change("tests/support/world.cpp");
-    EXPECT_TRUE(has(chosen(), "unit/executor")) << chosen();
+    EXPECT_EQ(chosen(), "chosen: unit\n");
+    change("README.md");
+    EXPECT_EQ(chosen(), "chosen: unit, install\n");
 }
 
-TEST_F(Changed, AProgramAffectsWhatStartsRanks) {
+TEST_F(Changed, TheProgramAffectsWhatStartsRanks) {
+    change("tools/weft/main.cpp");
+    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, mpi, dropin\n");
+}
+
+TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
-    const std::string list = chosen();
-    EXPECT_TRUE(has(list, "fault/kill") && has(list, "conformance/jobs")) << list;
-    EXPECT_FALSE(has(list, "unit/pack")) << list;
-}
-
-TEST_F(Changed, WhatBuildsEverythingAffectsEverything) {
-    change("CMakeLists.txt");  // unknown to git
-    EXPECT_TRUE(has(chosen(), "unit/pack") && has(chosen(), "mpi/startup")) << chosen();
+    const std::string all =
+        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, mpi, dropin\n";
+    EXPECT_EQ(chosen(), all);
+    ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
+    change("src/base/status.h");
+    EXPECT_EQ(chosen(), all);
 }
 
 TEST_F(Changed, AnUnknownCommitIsRefused) {
@@ -91,5 +62,4 @@ TEST_F(Changed, AnUnknownCommitIsRefused) {
     EXPECT_NE(list.out.find("nowhere"), std::string::npos) << list.out;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::changed_test

@@ -9,8 +9,7 @@
 #include "support/process.h"
 #include "tests/support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::cluster_test {
 
 const std::string weft_program = WEFT_BUILD_DIR "/weft";
 const std::string sbin = "PATH=$PATH:/usr/sbin:/sbin; ";
@@ -495,5 +494,4 @@ TEST_P(ClusterWithout, SaysThatNamespacesAreNotPermitted) {
     EXPECT_TRUE(contains(job.err, "the limit of namespaces is reached"));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::cluster_test

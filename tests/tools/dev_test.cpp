@@ -8,8 +8,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::dev_test {
 
 class Dev : public testing::Test {
   protected:
@@ -80,5 +79,4 @@ TEST_F(Dev, ASecondOneWaitsAndSaysForWhom) {
     second.finish();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::dev_test

@@ -12,8 +12,7 @@
 #include "base/cores.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::info_test {
 
 const std::string weft = WEFT_BUILD_DIR "/weft ";
 // The shortest program that calls weft_init on two ranks.
@@ -336,5 +335,4 @@ TEST_F(Commit, FollowsTheRepository) {
     EXPECT_EQ(commit(), "#define WEFT_COMMIT \"" + second + "\"\n");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::info_test

@@ -9,8 +9,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::links_test {
 
 constexpr std::size_t ranks = 4;
 constexpr std::size_t links = 2;
@@ -133,5 +132,4 @@ TEST_P(Links, ACommunicatorCanKeepToOne) {
     EXPECT_EQ(used.size(), links);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::links_test

@@ -9,8 +9,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::loggp_test {
 
 const std::string bench = WEFT_BUILD_DIR "/weft bench loggp ";
 
@@ -224,5 +223,4 @@ TEST(Predict, IdleSharesBesideGetrusage) {
     EXPECT_NE(run(predict + model + " --collective ibcast").status, 0);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::loggp_test

@@ -7,8 +7,7 @@
 
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::run_test {
 
 const std::string weft_run = WEFT_BUILD_DIR "/weft run ";
 
@@ -276,5 +275,4 @@ TEST_F(RunSignals, RanksDoNotOutliveTheLauncher) {
     job_->finish();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::run_test

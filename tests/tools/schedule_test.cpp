@@ -9,8 +9,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::schedule_test {
 
 Finished schedule(const std::string& arguments) {
     return run(WEFT_BUILD_DIR "/weft schedule " + arguments);
@@ -307,5 +306,4 @@ TEST(ScheduleCommand, WritesDot) {
     EXPECT_EQ(done.out.rfind("digraph", 0), 0u) << done.out;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::schedule_test

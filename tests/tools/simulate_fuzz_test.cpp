@@ -13,8 +13,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::simulate_fuzz_test {
 
 // A command for a seed: mostly one that is simulated, some with a word that is not expected.
 class Command {
@@ -190,5 +189,4 @@ TEST(Fuzz, SimulateCommands) {
     EXPECT_GT(refused, seeds() / 20);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::simulate_fuzz_test

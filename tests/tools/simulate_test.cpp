@@ -11,8 +11,7 @@
 #include "support/process.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::simulate_test {
 
 Finished simulate(const std::string& arguments) {
     return run(WEFT_BUILD_DIR "/weft simulate " + arguments);
@@ -615,5 +614,4 @@ TEST_P(SimulateRandomGoal, AgreesWithAnInterpreter) {
 
 INSTANTIATE_TEST_SUITE_P(Fifth, SimulateRandomGoal, testing::Range(0, 5));
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::simulate_test

@@ -12,8 +12,7 @@
 #include "support/process.h"
 #include "tests/tools/startup_rank.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::startup_directory_test {
 
 // A rank that a test starts by hand.
 struct By {
@@ -253,7 +252,6 @@ TEST_F(StartupDirectory, RefusesWhatIsNoDirectory) {
     expect_refused(*start({.rank = 1}), "cannot make " + directory + "/below': Not a directory");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::startup_directory_test
 
 int main(int argc, char** argv) { return weft::test::run_tests_or_rank(argc, argv); }

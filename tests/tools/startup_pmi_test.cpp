@@ -10,8 +10,7 @@
 #include "startup/startup.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::startup_pmi_test {
 
 class StartupPmi : public ::testing::Test {
   protected:
@@ -156,5 +155,4 @@ TEST_F(StartupPmi, IsNotAskedWhereWeftsOwnVariablesAreSet) {
     EXPECT_TRUE(contains(exchange(good()), "WEFT_RANKS is not set"));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::startup_pmi_test

@@ -16,8 +16,7 @@
 extern "C" const char* __lsan_default_suppressions() { return "leak:libpmix\n"; }
 #endif
 
-namespace weft::test {
-namespace {
+namespace weft::test::startup_test {
 
 // --- Jobs
 // -----------------------------------------------------------------------------------------
@@ -311,7 +310,6 @@ TEST_F(StartupEnvironment, DoesNotBelieveAForeignAnswer) {
     close(launcher);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::startup_test
 
 int main(int argc, char** argv) { return weft::test::run_tests_or_rank(argc, argv); }

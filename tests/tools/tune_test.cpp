@@ -10,8 +10,7 @@
 #include "support/pattern.h"
 #include "support/process.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::tune_test {
 
 class Tune : public testing::Test {
   protected:
@@ -187,5 +186,4 @@ TEST_F(Tune, ATableThatOneRankCannotReadIsRefusedOnAllByRank) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::tune_test

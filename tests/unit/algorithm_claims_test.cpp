@@ -8,8 +8,7 @@
 #include "lab/measure.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::algorithm_claims_test {
 
 using algorithm::Algorithm;
 using algorithm::CollectiveSpec;
@@ -178,5 +177,4 @@ TEST(Catalogue, EveryAlgorithmHasANameOfItsOwnAndASource) {
     EXPECT_EQ(algorithm::find_spec("none of them"), nullptr);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::algorithm_claims_test

@@ -9,8 +9,7 @@
 #include "support/interpret.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::algorithm_test {
 
 constexpr std::uint64_t seeds = 20;
 
@@ -94,5 +93,4 @@ TEST(Interpreter, SeesAnAccessOutsideTheBuffer) {
     EXPECT_NE(failure.find("outside"), failure.npos) << failure;
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::algorithm_test

@@ -13,8 +13,7 @@
 #include "shape/power.h"
 #include "shape/tree.h"
 
-namespace weft {
-namespace {
+namespace weft::bine_test {
 
 constexpr Rank ranks_max = 130;
 constexpr Rank largest_power = 1 << 30;
@@ -192,5 +191,4 @@ TEST(BineTree, HoldsForTheMostRanks) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::bine_test

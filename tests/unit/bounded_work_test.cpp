@@ -22,8 +22,7 @@
 #include "schedule/builder.h"
 #include "support/float_states.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::bounded_work_test {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
@@ -701,5 +700,4 @@ TEST_P(Functions, OfAThreadThatSleepsWakeIt) {
     leader.join();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::bounded_work_test

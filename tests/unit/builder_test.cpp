@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace weft {
-namespace {
+namespace weft::builder_test {
 
 constexpr Region data{Buffer::recv, 0, 64};
 
@@ -295,5 +294,4 @@ TEST(Builder, ForwardOrderIsNoCycle) {
     EXPECT_TRUE(builder.seal().is_ok());
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::builder_test

@@ -11,8 +11,7 @@
 #include "support/call.h"
 #include "weft/collective.h"
 
-namespace weft {
-namespace {
+namespace weft::call_test {
 
 using test::Call;
 
@@ -155,7 +154,7 @@ struct Gathered {
     std::vector<std::int64_t> displacements = {2, 0, 3};
 
     Call call() const {
-        Call c = weft::call(Collective::allgatherv, from, into);
+        Call c = call_test::call(Collective::allgatherv, from, into);
         c.count = static_cast<std::size_t>(counts[1]);
         c.recv_blocks = {counts.data(), displacements.empty() ? nullptr : displacements.data()};
         return c;
@@ -458,5 +457,4 @@ TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
     EXPECT_TRUE(build_schedule(signature, root, Selector(), false).is_ok());
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::call_test

@@ -7,8 +7,7 @@
 
 #include "process/join/transports.h"
 
-namespace weft {
-namespace {
+namespace weft::card_test {
 
 RankCard card_of(const char* version, const char* bcast) {
     RankCard card;
@@ -147,5 +146,4 @@ TEST(Card, AnotherSettingIsRefusedByRankAndName) {
                  "rank 1 has WEFT_ALGORITHM_BCAST='', rank 0 has 'chain'; expected the same");
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::card_test

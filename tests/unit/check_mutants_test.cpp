@@ -11,8 +11,7 @@
 #include "support/execution.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::check_mutants_test {
 
 using algorithm::CollectiveSpec;
 
@@ -358,5 +357,4 @@ TEST(Mutants, WithoutAChangeAreAccepted) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::check_mutants_test

@@ -9,8 +9,7 @@
 #include "shape/power.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::check_test {
 
 using algorithm::Tuning;
 
@@ -552,5 +551,4 @@ TEST(CheckRepeat, TheWindowIsRespected) {
     expect_flaw(schedules(3), promised("bcast", 3, 32), Flaw::deadlock, "waits forever");
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::check_test

@@ -11,8 +11,7 @@
 #include "shape/power.h"
 #include "shape/ring.h"
 
-namespace weft {
-namespace {
+namespace weft::circulant_test {
 
 constexpr Rank ranks_max = 1100;
 
@@ -95,5 +94,4 @@ TEST(Circulant, OneRankOfAMillionIsComputedAlone) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::circulant_test

@@ -13,8 +13,7 @@
 #include "run/executor.h"
 #include "schedule/builder.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::combined_arrival_test {
 
 // Elements; the larger message waits for its receive and comes in pieces.
 constexpr std::size_t small_block = 1000;
@@ -218,5 +217,4 @@ TEST(CombinedArrival, IsThereInTheAlgorithms) {
     EXPECT_EQ(combinable(Collective::allgather, "ring", 4, false), 0u);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::combined_arrival_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace cpp_test {
 
 // One job for all tests here; nothing outside of them is called before it is joined.
 class Cpp : public testing::Test {
@@ -264,4 +264,4 @@ TEST_F(Cpp, PipelineRefusesToRunWithoutBuffers) {
         weft::pipeline(3, none, untouched, [](std::size_t, int&) { return weft::Request(); }));
 }
 
-}  // namespace
+}  // namespace cpp_test

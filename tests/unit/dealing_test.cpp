@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::test {
-namespace {
+namespace weft::test::dealing_test {
 
 TEST(Dealing, BothEndsSayTheSame) {
     for (std::uint32_t nodes = 1; nodes <= 9; ++nodes) {
@@ -254,5 +253,4 @@ TEST(LinkLimit, IsKeptWithFewerConnectionsThanAddresses) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::dealing_test

@@ -7,8 +7,7 @@
 
 #include "transport/dedicated.h"
 
-namespace weft {
-namespace {
+namespace weft::dedicated_test {
 
 TEST(Dedicated, IsWantedByEnginesThatOffload) {
     for (const EngineTraits& engine : engine_list) {
@@ -31,5 +30,4 @@ TEST(Dedicated, HasAsManyStreamsAsEveryMemberCanServeIfAnyWantsThem) {
     EXPECT_EQ(agreed_streams(Shares{{16, 1}}), 0u) << "nobody to be connected with";
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::dedicated_test

@@ -8,8 +8,7 @@
 #include "schedule/builder.h"
 #include "sim/loggp.h"
 
-namespace weft::bench {
-namespace {
+namespace weft::bench::emulated_test {
 
 TEST(Emulated, ALinksRateCountsTheHeadersOfItsFrames) {
     EXPECT_EQ(link_byte_ps("1gbit"), 8365);  // 8 ns * 1514 / 1448
@@ -113,5 +112,4 @@ TEST(Emulated, ASwitchIsWhatASmallMessageTakesLongerOnASharedCore) {
     EXPECT_EQ(switch_ps(measured(5000, 500), measured(9000, 700)), 0);
 }
 
-}  // namespace
-}  // namespace weft::bench
+}  // namespace weft::bench::emulated_test

@@ -19,8 +19,7 @@
 #include "engine/wake.h"
 #include "schedule/builder.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::engine_test {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
@@ -846,5 +845,4 @@ TEST_F(EngineTest, TheSleepOfASchedulerEndsWhenAUserLevelThreadIsResumed) {
               WEFT_OK);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::engine_test

@@ -16,8 +16,7 @@
 #include "support/world.h"
 #include "weft/collective.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::executor_test {
 
 // Executors of several ranks over the simulated network, and a stream of all of them.
 class Ranks {
@@ -275,5 +274,4 @@ TEST(Executor, HasRoomForAllPeersThatAreOwedSomething) {
     EXPECT_EQ(executor.owed_ranks(), (std::vector<Rank>{1, 2, 3}));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::executor_test

@@ -10,8 +10,7 @@
 #include "run/executor.h"
 #include "schedule/builder.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::failure_notice_test {
 
 constexpr Rank victim = 2;
 constexpr Rank sender = 1;
@@ -282,5 +281,4 @@ TEST_F(RefusedCall, MayBeToldBeforeTheGroupExists) {
     executor.remove_group(later);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::failure_notice_test

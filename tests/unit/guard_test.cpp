@@ -9,8 +9,7 @@
 #include <string>
 #include <thread>
 
-namespace weft::test {
-namespace {
+namespace weft::test::guard_test {
 
 weft_status guarded_throw(void (*thrower)()) {
     return c_api::guarded("weft_test", [&]() -> Status {
@@ -113,5 +112,4 @@ TEST(Guard, OnlySleepsAreCancelled) {
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::guard_test

@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace weft {
-namespace {
+namespace weft::hash_test {
 
 TEST(Hash, IsThePublishedOne) {
     EXPECT_EQ(Hash().value(), 0xcbf29ce484222325u);
@@ -19,5 +18,4 @@ TEST(Hash, OfWordsGoesOn) {
               Hash().add(std::uint64_t{2}).add(std::uint64_t{1}).value());
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::hash_test

@@ -17,8 +17,7 @@
 #include "transport/tcp/settings.h"
 #endif
 
-namespace weft {
-namespace {
+namespace weft::known_settings_test {
 
 using test::content;
 
@@ -154,5 +153,4 @@ TEST(KnownSettings, OfReadmeExist) {
     for (const std::string& name : names) EXPECT_TRUE(all.contains(name)) << name;
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::known_settings_test

@@ -6,8 +6,7 @@
 
 #include "bench/loggp/fit.h"
 
-namespace weft::bench {
-namespace {
+namespace weft::bench::loggp_fit_test {
 
 // In ns.
 struct Ends {
@@ -86,5 +85,4 @@ TEST(LogGpFit, ALatencyIsNotBelowZero) {
     }
 }
 
-}  // namespace
-}  // namespace weft::bench
+}  // namespace weft::bench::loggp_fit_test

@@ -13,8 +13,7 @@
 #include "transport/matching/reports.h"
 #include "transport/matching/unexpected_store.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::matching_test {
 
 int run_of_any;  // has an address
 
@@ -365,5 +364,4 @@ TEST_F(MatchingQueueTest, ForgottenPostsAreFreedAndNotReported) {
     EXPECT_EQ(lane_.match(), &next);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::matching_test

@@ -7,8 +7,7 @@
 #include "lab/measure.h"
 #include "schedule/builder.h"
 
-namespace weft {
-namespace {
+namespace weft::measure_test {
 
 constexpr Region bytes8 = {Buffer::recv, 0, 8};
 
@@ -123,5 +122,4 @@ TEST(Measure, DifferentSizesAreRefused) {
                  "rank 0 sends 4 bytes (operation 0) where rank 1 expects 8 (operation 0)");
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::measure_test

@@ -12,8 +12,7 @@
 #include "conformance/mpi_world.h"
 #include "support/failing_new.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::mpi_transport_test {
 
 constexpr std::size_t MiB = 1024 * 1024;
 
@@ -239,5 +238,4 @@ TEST(MpiTransport, EndsWithoutMemoryWhileSendsAreInFlight) {
     Injector::disarm();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::mpi_transport_test

@@ -6,8 +6,7 @@
 #include "schedule/builder.h"
 #include "schedule/text.h"
 
-namespace weft {
-namespace {
+namespace weft::pack_test {
 
 Schedule some_schedule() {
     ScheduleBuilder builder(1, 3);
@@ -65,5 +64,4 @@ TEST(Pack, ABadPeerIsRefused) {
     EXPECT_EQ(unpack(bytes, 1, 2).status().code, WEFT_REFUSED_ARGUMENT);
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::pack_test

@@ -9,8 +9,7 @@
 #include "base/clock.h"
 #include "engine/wake.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::parking_test {
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
@@ -77,5 +76,4 @@ TEST(ThreadParking, AnUnparkWakesAllFollowers) {
     for (std::thread& follower : followers) follower.join();
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::parking_test

@@ -8,8 +8,7 @@
 #include "base/cores.h"
 #include "process/join/progress_places.h"
 
-namespace weft {
-namespace {
+namespace weft::progress_cores_test {
 
 using Kind = ProgressCores::Kind;
 using Cores = std::vector<int>;
@@ -189,5 +188,4 @@ TEST_F(Wished, OthersAreRefused) {
                   cores_text(reachable_cores()));
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::progress_cores_test

@@ -14,8 +14,7 @@
 #include "reduce/reduce.h"
 #include "support/float_states.h"
 
-namespace weft {
-namespace {
+namespace weft::reduce_test {
 
 using test::float_state;
 using test::float_states;
@@ -549,5 +548,4 @@ TEST(Reduce, KeepsTheStateThatAFunctionLeavesFromTheProgram) {
     EXPECT_TRUE(free_user_op(&op).is_ok());
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::reduce_test

@@ -9,8 +9,7 @@
 #include <map>
 #include <string>
 
-namespace weft {
-namespace {
+namespace weft::reduce_vectorised_test {
 
 // By kernel, "int, Sum": whether GCC's dump of its vectoriser says that the loop was vectorised.
 std::map<std::string, bool> kernels_in(const std::filesystem::path& dump) {
@@ -70,5 +69,4 @@ TEST(ReduceVectorised, SumProductMinMaxAndBitwise) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::reduce_vectorised_test

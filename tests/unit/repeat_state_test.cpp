@@ -13,8 +13,7 @@
 #include "schedule/check/player.h"
 #include "schedule/unroll.h"
 
-namespace weft {
-namespace {
+namespace weft::repeat_state_test {
 
 using Name = std::pair<OpId, std::int64_t>;  // an operation and its iteration
 
@@ -132,5 +131,4 @@ TEST(RepeatState, MakesReadyWhatIsReadyInTheScheduleWrittenOut) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::repeat_state_test

@@ -5,8 +5,7 @@
 
 #include "schedule/builder.h"
 
-namespace weft {
-namespace {
+namespace weft::schedule_cache_test {
 
 Signature signature(std::int64_t bytes) {
     return {.collective = Collective::bcast, .bytes = bytes};
@@ -176,5 +175,4 @@ TEST(HandleTable, TellsAFreedHandleFromALivingOne) {
     EXPECT_EQ(table.find(table.handle(place)), &two);
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::schedule_cache_test

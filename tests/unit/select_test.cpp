@@ -13,8 +13,7 @@
 #include "select/select.h"
 #include "select/setting.h"
 
-namespace weft {
-namespace {
+namespace weft::select_test {
 
 using algorithm::GlobalArgs;
 
@@ -551,5 +550,4 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::select_test

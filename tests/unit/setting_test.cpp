@@ -8,8 +8,7 @@
 
 #include "transport/common/connect_setting.h"
 
-namespace weft {
-namespace {
+namespace weft::setting_test {
 
 constexpr const char* name = "WEFT_SOMETHING";
 
@@ -123,5 +122,4 @@ TEST(ConnectSetting, IsNeedOrAhead) {
     unsetenv("WEFT_CONNECT");
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::setting_test

@@ -15,8 +15,7 @@
 #include "shape/tree.h"
 #include "support/neighbors.h"
 
-namespace weft {
-namespace {
+namespace weft::shape_test {
 
 constexpr Rank ranks_max = 130;
 
@@ -407,5 +406,4 @@ TEST(Neighborhood, EveryBlockHasOneOrigin) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::shape_test

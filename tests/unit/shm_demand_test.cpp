@@ -15,8 +15,7 @@
 #include "support/explore.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::shm_demand_test {
 
 using shm::Armed;
 using shm::DemandWord;
@@ -714,5 +713,4 @@ TEST_F(Steps, a_number_is_not_used_for_two_waits) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::shm_demand_test

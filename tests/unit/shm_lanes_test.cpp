@@ -12,8 +12,7 @@
 #include "base/prng.h"
 #include "support/counting_new.h"
 
-namespace weft::shm {
-namespace {
+namespace weft::shm::shm_lanes_test {
 
 TEST(ShmLanes, finds_each_stream_again) {
     Lanes lanes;
@@ -121,5 +120,4 @@ TEST(ShmPool, objects_are_distinct_until_given_back) {
     EXPECT_EQ(pool.take(), last);
 }
 
-}  // namespace
-}  // namespace weft::shm
+}  // namespace weft::shm::shm_lanes_test

@@ -18,8 +18,7 @@
 #include "transport/shm/card.h"
 #include "transport/shm/connect.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::shm_process_test {
 
 int say(Rank rank, const char* what) {
     fprintf(stderr, "rank %d: %s\n", rank, what);
@@ -393,5 +392,4 @@ TEST(ShmProcess, a_signal_that_was_pending_before_stays_so) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::shm_process_test

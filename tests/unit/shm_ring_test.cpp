@@ -15,8 +15,7 @@
 #include "transport/shm/copy.h"
 #include "transport/shm/store_choice.h"
 
-namespace weft::shm {
-namespace {
+namespace weft::shm::shm_ring_test {
 
 struct Memory {
     explicit Memory(std::size_t capacity) : ring{&control, nullptr, capacity} {
@@ -282,5 +281,4 @@ TEST(ShmStoreChoice, one_slow_piece_changes_nothing) {
     EXPECT_EQ(choice.best(), Stores::ordinary);
 }
 
-}  // namespace
-}  // namespace weft::shm
+}  // namespace weft::shm::shm_ring_test

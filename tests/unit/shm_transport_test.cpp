@@ -13,8 +13,7 @@
 #include "conformance/shm_world.h"
 #include "transport/shm/copy.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::shm_transport_test {
 
 using shm::LargeMethod;
 using shm::Settings;
@@ -1118,5 +1117,4 @@ TEST(ShmSettings, the_rings_of_a_rank_together_stay_within_16_MiB) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::shm_transport_test

@@ -8,8 +8,7 @@
 
 #include "lab/sim/sim.h"
 
-namespace weft {
-namespace {
+namespace weft::sim_network_test {
 
 constexpr std::uint64_t seeds = 300;
 
@@ -263,5 +262,4 @@ TEST(SimNetwork, EveryRankMayDie) {
     }
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::sim_network_test

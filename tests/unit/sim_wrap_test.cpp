@@ -14,8 +14,7 @@
 #include "lab/wrap/faulty.h"
 #include "lab/wrap/recording.h"
 
-namespace weft {
-namespace {
+namespace weft::sim_wrap_test {
 
 constexpr SimOptions plain{.buffering = Buffering::never, .done_at_once = false};
 
@@ -352,5 +351,4 @@ TEST(Forwarding, PassesEveryFunctionOn) {
     EXPECT_GE(functions, 25);
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::sim_wrap_test

@@ -8,8 +8,7 @@
 #include "schedule/builder.h"
 #include "select/table.h"
 
-namespace weft {
-namespace {
+namespace weft::steps_test {
 
 // "gather", "knomial:ports=3".
 bool are_alike(const char* collective, const std::string& one, const std::string& other, Rank ranks,
@@ -72,5 +71,4 @@ TEST(Steps, JoinsDoNotCount) {
     EXPECT_NE(hash(true, true), hash(true, false));
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::steps_test

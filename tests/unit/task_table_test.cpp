@@ -6,8 +6,7 @@
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
 
-namespace weft {
-namespace {
+namespace weft::task_table_test {
 
 std::string table(const char* collective, const char* name, const algorithm::GlobalArgs& agreed,
                   std::size_t ranks, Protocol protocol = Protocol::eager) {
@@ -74,5 +73,4 @@ TEST(TaskTable, HasFourColumnsSideBySide) {
     EXPECT_NE(text.find("\n\nRank    4"), std::string::npos) << text;
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::task_table_test

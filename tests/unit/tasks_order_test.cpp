@@ -14,8 +14,7 @@
 #include "schedule/text.h"
 #include "schedule/unroll.h"
 
-namespace weft {
-namespace {
+namespace weft::tasks_order_test {
 
 constexpr Rank ranks = 12;
 constexpr std::int64_t block_bytes = 8;
@@ -281,5 +280,4 @@ TEST(TaskLists, KeepTheOrderOfTheirScheduleAndAddNone) {
     EXPECT_GT(compiled, 500);
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::tasks_order_test

@@ -13,8 +13,7 @@
 #include "support/execution.h"
 #include "support/problems.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::tasks_test {
 
 std::vector<Schedule> build(const Subject& subject, const Trial& problem) {
     Result<std::vector<Schedule>> schedules = build_all(subject, problem);
@@ -464,5 +463,4 @@ TEST(CompiledAlgorithms, DependOnEveryWait) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::tasks_test

@@ -14,8 +14,7 @@
 #include "base/fd.h"
 #include "transport/tcp/card.h"
 
-namespace weft::tcp {
-namespace {
+namespace weft::tcp::tcp_address_test {
 
 bool has_ipv6() {
     const Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -141,5 +140,4 @@ TEST(TcpCard, IsNothingElse) {
     }
 }
 
-}  // namespace
-}  // namespace weft::tcp
+}  // namespace weft::tcp::tcp_address_test

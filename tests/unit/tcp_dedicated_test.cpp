@@ -25,8 +25,7 @@
 #include "conformance/tcp_world.h"
 #include "transport/dedicated.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::tcp_dedicated_test {
 
 using tcp::Frame;
 using tcp::FrameKind;
@@ -725,5 +724,4 @@ TEST_F(DedicatedConnection, OnlyContextsThatAreThereHaveOne) {
     EXPECT_EQ(list.reported.code, WEFT_OK);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::tcp_dedicated_test

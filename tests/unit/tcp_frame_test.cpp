@@ -5,8 +5,7 @@
 
 #include "base/prng.h"
 
-namespace weft::tcp {
-namespace {
+namespace weft::tcp::tcp_frame_test {
 
 TEST(Frame, HeaderCarriesEveryField) {
     Prng random(1);
@@ -43,5 +42,4 @@ TEST(Frame, OnlyMessagesHavePayload) {
     }
 }
 
-}  // namespace
-}  // namespace weft::tcp
+}  // namespace weft::tcp::tcp_frame_test

@@ -14,8 +14,7 @@
 #include "base/prng.h"
 #include "transport/tcp/hmac.h"
 
-namespace weft::tcp {
-namespace {
+namespace weft::tcp::tcp_handshake_test {
 
 using State = Handshake::State;
 
@@ -413,5 +412,4 @@ TEST(TcpHandshake, TheProofsAreAsDocumented) {
     EXPECT_EQ(record.proof, documented_proof({"caller\0\0", 8}, {record.hello, record.answer}));
 }
 
-}  // namespace
-}  // namespace weft::tcp
+}  // namespace weft::tcp::tcp_handshake_test

@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace weft::tcp {
-namespace {
+namespace weft::tcp::tcp_hmac_test {
 
 std::string hex_hmac(std::string_view key, std::string_view data) {
     Mac mac{};
@@ -52,5 +51,4 @@ TEST(TcpHmac, ComparesAllBytes) {
     }
 }
 
-}  // namespace
-}  // namespace weft::tcp
+}  // namespace weft::tcp::tcp_hmac_test

@@ -21,8 +21,7 @@
 #include "base/prng.h"
 #include "conformance/tcp_world.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::tcp_meeting_test {
 
 using tcp::Frame;
 using tcp::FrameKind;
@@ -628,5 +627,4 @@ TEST(Meeting, WithAPeerThatSendsNonsenseEndsInItsLoss) {
     EXPECT_GT(broken, 50);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::tcp_meeting_test

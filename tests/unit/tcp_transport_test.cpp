@@ -52,8 +52,7 @@ extern "C" ssize_t recvmsg(int socket, msghdr* message, int flags) {
     return n;
 }
 
-namespace weft::test {
-namespace {
+namespace weft::test::tcp_transport_test {
 
 constexpr std::byte untouched{0x5c};
 
@@ -272,5 +271,4 @@ TEST(TcpTransport, MovesABoundedAmountInOnePoll) {
     }
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::tcp_transport_test

@@ -12,8 +12,7 @@
 #include "support/pattern.h"
 #include "support/problems.h"
 
-namespace weft {
-namespace {
+namespace weft::text_forms_test {
 
 // Two blocks from rank 0 to rank 1 through scratch, then a word back.
 std::vector<Schedule> two_ranks() {
@@ -266,5 +265,4 @@ TEST(Svg, RoundsGoFromLeftToRight) {
     EXPECT_EQ(count_of(svg, "fill=\"#eef1f3\""), 2) << "ranks 1 and 2 are on the second node";
 }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::text_forms_test

@@ -4,8 +4,7 @@
 #include "schedule/builder.h"
 #include "schedule/text.h"
 
-namespace weft {
-namespace {
+namespace weft::text_test {
 
 TEST(Text, OneLinePerOperation) {
     ScheduleBuilder builder(1, 4);
@@ -48,5 +47,4 @@ TEST(Text, ARepeatIsABlock) {
 
 TEST(Text, AnEmptyScheduleIsNoText) { EXPECT_EQ(to_text(*ScheduleBuilder(0, 1).seal()), ""); }
 
-}  // namespace
-}  // namespace weft
+}  // namespace weft::text_test

@@ -9,8 +9,7 @@
 #include "shape/power.h"
 #include "support/tori.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::torus_test {
 
 // The most messages on a link in a step of the binomial gather, if the i-th rank in `order` sends
 // to a later one.
@@ -194,5 +193,4 @@ TEST(Torus, NoStepOfAGatherHasTwoMessagesOnALink) {
         expect_free_gather(Torus(sizes), 7);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::torus_test

@@ -18,8 +18,7 @@
 
 #include "transport/ucx/worker.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::ucx_devices_test {
 
 using Names = std::vector<std::string>;
 
@@ -251,5 +250,4 @@ TEST(UcxMemory, OfTheHostIsNotOfADevice) {
     EXPECT_EQ(ucx::device_memory_at(&here), nullptr);
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::ucx_devices_test

@@ -13,8 +13,7 @@
 #include "support/surroundings.h"
 #include "transport/ucx/connect.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::ucx_joining_test {
 
 using ucx::Card;
 
@@ -225,5 +224,4 @@ TEST(UcxByAuto, IsForRanksThatBothHaveAFabricAndTheSameUcx) {
     EXPECT_FALSE(ucx::suits_auto(none, none));
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::ucx_joining_test

@@ -8,8 +8,7 @@
 #include "conformance/ucx_world.h"
 #include "support/surroundings.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::ucx_sending_test {
 
 int anything;  // tokens need an address
 constexpr std::uint64_t context = 1;
@@ -108,5 +107,4 @@ TEST(UcxFrames, AreCountedBeyondTheirLargestNumber) {
 
 INSTANTIATE_TEST_SUITE_P(Bytes, UcxSends, testing::Values(8, 4096));
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::ucx_sending_test

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t world_number = 1;
 
-auto& all = lasting<HandleMap<MPI_Comm, TakenComm>>();
+auto& taken_comms = lasting<HandleMap<MPI_Comm, TakenComm>>();
 int keyval = MPI_KEYVAL_INVALID;
 MPI_Group world_group = MPI_GROUP_NULL;
-int world_rank = 0;
+int own_rank = 0;
 std::uint64_t unordered_made = 0;
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
@@ -35,7 +35,7 @@ int forget(MPI_Comm comm, int, void* value, void*) {
     auto* taken = static_cast<TakenComm*>(value);
     {
         const Exclusive exclusive;
-        all.remove(comm);
+        taken_comms.remove(comm);
         taken->is_freed = true;
     }
     let_go(*taken);
@@ -99,11 +99,11 @@ void hang_on(std::unique_ptr<TakenComm> comm) {
     comm->users = 1;
     {
         const Exclusive exclusive;
-        all.add(comm->handle, comm.get());
+        taken_comms.add(comm->handle, comm.get());
     }
     TakenComm* const taken = comm.release();
     if (mpi.Comm_set_attr(taken->handle, keyval, taken) != MPI_SUCCESS) {
-        std::fprintf(stderr, "weft: rank %d cannot attach to a communicator\n", world_rank);
+        std::fprintf(stderr, "weft: rank %d cannot attach to a communicator\n", own_rank);
         // Calls fail: other ranks have taken it.
         if (taken->comm) weft_comm_break(taken->comm, "no attribute on a rank's communicator");
         taken->comm = WEFT_COMM_NULL;
@@ -141,7 +141,7 @@ void take_made(MPI_Comm made, std::uint64_t number, const std::vector<int>& worl
     members.destinations = topology.destinations.data();
     if (weft_comm_from_members(&members, &comm->comm) != WEFT_OK) {
         std::fprintf(stderr, "weft: rank %d cannot use a new communicator of %d ranks: %s\n",
-                     world_rank, comm->ranks, weft_last_detail());
+                     own_rank, comm->ranks, weft_last_detail());
         comm->comm = WEFT_COMM_NULL;
     }
     hang_on(std::move(comm));
@@ -151,7 +151,7 @@ void take_made(MPI_Comm made, std::uint64_t number, const std::vector<int>& worl
 
 TakenComm* taken(MPI_Comm comm) {
     const Exclusive exclusive;
-    return all.find(comm);
+    return taken_comms.find(comm);
 }
 
 void keep(TakenComm& comm) {
@@ -172,7 +172,7 @@ void let_go(TakenComm& comm) {
 }
 
 bool take_first_communicators(weft_comm world) {
-    mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
+    mpi.Comm_rank(MPI_COMM_WORLD, &own_rank);
     if (mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval, nullptr) != MPI_SUCCESS ||
         mpi.Comm_group(MPI_COMM_WORLD, &world_group) != MPI_SUCCESS) {
         return false;
@@ -182,7 +182,7 @@ bool take_first_communicators(weft_comm world) {
     hang_on(std::move(all_ranks));
     // Communicators of one rank each: their numbers must differ only from others in this process.
     std::unique_ptr<TakenComm> alone =
-        described(MPI_COMM_SELF, mixed(world_number, ~static_cast<std::uint64_t>(world_rank)));
+        described(MPI_COMM_SELF, mixed(world_number, ~static_cast<std::uint64_t>(own_rank)));
     alone->comm = weft_comm_self();
     hang_on(std::move(alone));
     return true;
@@ -190,7 +190,7 @@ bool take_first_communicators(weft_comm world) {
 
 void leave_communicators() {
     std::vector<MPI_Comm> left;
-    all.for_each([&](TakenComm& comm) { left.push_back(comm.handle); });
+    taken_comms.for_each([&](TakenComm& comm) { left.push_back(comm.handle); });
     for (MPI_Comm comm : left) mpi.Comm_delete_attr(comm, keyval);
     if (keyval != MPI_KEYVAL_INVALID) mpi.Comm_free_keyval(&keyval);
     if (world_group != MPI_GROUP_NULL) mpi.Group_free(&world_group);
@@ -218,7 +218,7 @@ int refuse_request(const TakenComm* comm, Misuse why) {
 CommConstruction::CommConstruction(MPI_Comm parent) {
     {
         const Exclusive exclusive;
-        parent_ = all.find(parent);
+        parent_ = taken_comms.find(parent);
         if (!parent_) return;
         ++parent_->users;
         turn_ = ++parent_->constructors;
@@ -229,7 +229,7 @@ CommConstruction::CommConstruction(MPI_Comm parent) {
 CommConstruction::CommConstruction() : is_unordered_(true) {
     {
         const Exclusive exclusive;
-        if (all.size() == 0) return;
+        if (taken_comms.size() == 0) return;
     }
     is_expecting_ = weft_expect_comms(1) == WEFT_OK;
 }
@@ -271,8 +271,8 @@ void CommConstruction::take(MPI_Comm made) {
         // The MPI's own broadcast: all ranks are inside the constructor.
         {
             const Exclusive exclusive;
-            number = mixed(mixed(~world_number, static_cast<std::uint64_t>(world_rank)),
-                           ++unordered_made);
+            number =
+                mixed(mixed(~world_number, static_cast<std::uint64_t>(own_rank)), ++unordered_made);
         }
         mpi.Bcast(&number, sizeof number, MPI_BYTE, 0, made);
     } else {

@@ -7,12 +7,12 @@ namespace weft::dropin {
 namespace {
 
 MPI_Comm channel = MPI_COMM_NULL;
-bool is_open = false;
+bool is_channel_open = false;
 
 int open(void*, void** opened) {
     const int error = mpi.Comm_dup(MPI_COMM_WORLD, &channel);
     if (error != MPI_SUCCESS) return error;
-    is_open = true;
+    is_channel_open = true;
     *opened = &channel;
     return mpi.Comm_set_errhandler(channel, MPI_ERRORS_RETURN);
 }
@@ -72,7 +72,7 @@ int close(void*, int count, void* requests) {
         mpi.Cancel(request);
         mpi.Wait(request, MPI_STATUS_IGNORE);
     }
-    is_open = false;
+    is_channel_open = false;
     return mpi.Comm_free(&channel);
 }
 
@@ -90,6 +90,6 @@ weft_mpi_channel mpi_channel(bool any_thread) {
     return functions;
 }
 
-bool is_mpi_channel_open() { return is_open; }
+bool is_mpi_channel_open() { return is_channel_open; }
 
 }  // namespace weft::dropin

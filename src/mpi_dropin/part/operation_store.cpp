@@ -13,27 +13,27 @@
 namespace weft::dropin {
 namespace {
 
-auto& all = lasting<HandleMap<MPI_Request, Operation>>();
+auto& by_handle = lasting<HandleMap<MPI_Request, Operation>>();
 std::atomic<std::size_t> entered{0};  // the size of `all`
 auto& owned = lasting<std::vector<std::unique_ptr<Operation>>>();
-auto& unused = lasting<std::vector<Operation*>>();
+auto& unused_operations = lasting<std::vector<Operation*>>();
 auto& ready = lasting<std::vector<Operation*>>();  // also unused, but with a generalized request
 
 }  // namespace
 
 bool has_operations() { return entered.load(std::memory_order_relaxed) != 0; }
 
-Operation* OperationLookup::of(MPI_Request request) const { return all.find(request); }
+Operation* OperationLookup::of(MPI_Request request) const { return by_handle.find(request); }
 
 Operation& take_unused(bool is_generalized) {
     const Exclusive exclusive;
-    std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused;
+    std::vector<Operation*>& from = is_generalized && !ready.empty() ? ready : unused_operations;
     if (from.empty()) {
         // enter() and give_back() must not need memory: by then the operation has begun, or is
         // over.
         const std::size_t size = owned.size() + 1;
-        all.reserve(size);
-        if (size > unused.capacity()) unused.reserve(2 * size);
+        by_handle.reserve(size);
+        if (size > unused_operations.capacity()) unused_operations.reserve(2 * size);
         if (size > ready.capacity()) ready.reserve(2 * size);
         owned.push_back(std::make_unique<Operation>());
         return *owned.back();
@@ -68,19 +68,19 @@ void give_back(Operation& operation) {
     }
     if (operation.ticket >= 0) give_back_ticket(std::exchange(operation.ticket, -1));
     const Exclusive exclusive;
-    (operation.keeps_handle ? ready : unused).push_back(&operation);
+    (operation.keeps_handle ? ready : unused_operations).push_back(&operation);
 }
 
 void enter(Operation& operation) {
     const Exclusive exclusive;
-    all.add(operation.handle, &operation);
-    entered.store(all.size(), std::memory_order_relaxed);
+    by_handle.add(operation.handle, &operation);
+    entered.store(by_handle.size(), std::memory_order_relaxed);
 }
 
 void leave(Operation& operation) {
     const Exclusive exclusive;
-    all.remove(operation.handle);
-    entered.store(all.size(), std::memory_order_relaxed);
+    by_handle.remove(operation.handle);
+    entered.store(by_handle.size(), std::memory_order_relaxed);
 }
 
 void disown(Operation& operation) {
@@ -92,7 +92,7 @@ void disown(Operation& operation) {
 std::vector<Operation*> pending_operations(const TakenComm* comm) {
     std::vector<Operation*> pending;
     const Exclusive exclusive;
-    all.for_each([&](Operation& operation) {
+    by_handle.for_each([&](Operation& operation) {
         if ((!comm || operation.comm == comm) && operation.is_active && !operation.is_over)
             pending.push_back(&operation);
     });
@@ -102,7 +102,7 @@ std::vector<Operation*> pending_operations(const TakenComm* comm) {
 std::vector<Operation*> left_operations() {
     std::vector<Operation*> left;
     const Exclusive exclusive;
-    all.for_each([&](Operation& operation) {
+    by_handle.for_each([&](Operation& operation) {
         if (!operation.is_constructor) left.push_back(&operation);
     });
     return left;

@@ -11,7 +11,7 @@
 namespace weft::dropin {
 namespace {
 
-bool is_open = false;
+bool is_hook_open = false;
 bool takes_any_thread = false;
 pthread_t first_thread;  // that has initialized the MPI
 std::atomic<int> needs{0};
@@ -30,14 +30,15 @@ thread_local bool is_running = false;
 #if defined(OPEN_MPI)
 
 using Callback = int (*)();
-int (*add)(Callback) = nullptr;
-int (*remove)(Callback) = nullptr;
+int (*add_hook)(Callback) = nullptr;
+int (*remove_callback)(Callback) = nullptr;
 
 bool find() {
     // It is in another library, on which the MPI's depends.
-    add = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_register"));
-    remove = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_unregister"));
-    return add != nullptr && remove != nullptr;
+    add_hook = reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_register"));
+    remove_callback =
+        reinterpret_cast<int (*)(Callback)>(address_underneath("opal_progress_unregister"));
+    return add_hook != nullptr && remove_callback != nullptr;
 }
 
 // Returns how many of the MPI's own events progressed: none.
@@ -46,19 +47,19 @@ int poll() {
     return 0;
 }
 
-bool enter() { return add(poll) == 0; }
-void leave() { remove(poll); }
+bool enter() { return add_hook(poll) == 0; }
+void remove_hook() { remove_callback(poll); }
 constexpr bool is_awaited_by_finalize = false;
 
 #elif defined(MPIX_STREAM_NULL)
 
 using Callback = int (*)(void* thing);
-int (*start)(Callback, void* state, MPIX_Stream) = nullptr;
+int (*async_start)(Callback, void* state, MPIX_Stream) = nullptr;
 
 bool find() {
-    start = reinterpret_cast<int (*)(Callback, void*, MPIX_Stream)>(
+    async_start = reinterpret_cast<int (*)(Callback, void*, MPIX_Stream)>(
         address_underneath("PMPIX_Async_start"));
-    return start != nullptr;
+    return async_start != nullptr;
 }
 
 // Done: the hook is started again when it is needed again. MPI_Finalize polls until it is done, and
@@ -75,14 +76,14 @@ int poll(void*) {
     return pending;
 }
 
-bool enter() { return start(poll, nullptr, MPIX_STREAM_NULL) == MPI_SUCCESS; }
-void leave() {}
+bool enter() { return async_start(poll, nullptr, MPIX_STREAM_NULL) == MPI_SUCCESS; }
+void remove_hook() {}
 
 #else
 
 bool find() { return false; }
 bool enter() { return false; }
-void leave() {}
+void remove_hook() {}
 constexpr bool is_awaited_by_finalize = false;
 
 #endif
@@ -97,13 +98,13 @@ bool has_hook() {
 void open_hook(int thread_level) {
     first_thread = pthread_self();
     takes_any_thread = thread_level >= MPI_THREAD_SERIALIZED;
-    is_open = has_hook();
+    is_hook_open = has_hook();
 }
 
 void close_hook() {
-    is_open = false;
+    is_hook_open = false;
     needs.store(0);
-    if (is_registered.exchange(false)) leave();
+    if (is_registered.exchange(false)) remove_hook();
 }
 
 void close_hook_if_awaited() {
@@ -111,7 +112,7 @@ void close_hook_if_awaited() {
 }
 
 void need_hook() {
-    if (!is_open) return;
+    if (!is_hook_open) return;
     needs.fetch_add(1);
     if (is_registered.exchange(true) || enter()) return;
     is_registered.store(false);
@@ -125,7 +126,7 @@ void need_hook() {
 }
 
 void need_hook_less() {
-    if (is_open) needs.fetch_sub(1);
+    if (is_hook_open) needs.fetch_sub(1);
 }
 
 bool is_in_hook() { return is_running; }

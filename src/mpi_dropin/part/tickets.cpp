@@ -15,7 +15,7 @@ namespace {
 constexpr int tags = 32768;  // every MPI has that many
 
 auto& comms = lasting<std::vector<MPI_Comm>>();  // of this process alone
-auto& unused = lasting<std::vector<int>>();
+auto& unused_tickets = lasting<std::vector<int>>();
 int next = 0;
 bool is_making = false;
 
@@ -54,9 +54,9 @@ int open_tickets() { return make_comm(MPI_COMM_SELF); }
 int take_ticket(int* ticket) {
     {
         const Exclusive exclusive;
-        if (!unused.empty()) {
-            *ticket = unused.back();
-            unused.pop_back();
+        if (!unused_tickets.empty()) {
+            *ticket = unused_tickets.back();
+            unused_tickets.pop_back();
             return MPI_SUCCESS;
         }
         *ticket = next++;
@@ -72,7 +72,7 @@ int take_ticket(int* ticket) {
 
 void give_back_ticket(int ticket) {
     const Exclusive exclusive;
-    unused.push_back(ticket);
+    unused_tickets.push_back(ticket);
 }
 
 void close_tickets() {

@@ -63,7 +63,7 @@ namespace {
 #undef DISPL
 #undef SUFFIXED
 
-const Wrapper wrappers[] = {
+const Wrapper collectives_wrappers[] = {
 #define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_)                  \
     wrapper_of<I##name>("MPI_I" #name), wrapper_of<Name##_init>("MPI_" #Name "_init"), \
         wrapper_of<Name>("MPI_" #Name),
@@ -79,7 +79,7 @@ const Wrapper wrappers[] = {
 }  // namespace
 
 AnyFunction collective_wrapper(const char* name) {
-    return found_in(std::begin(wrappers), std::end(wrappers), name);
+    return found_in(std::begin(collectives_wrappers), std::end(collectives_wrappers), name);
 }
 
 }  // namespace weft::dropin

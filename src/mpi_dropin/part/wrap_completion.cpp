@@ -634,7 +634,7 @@ int Cancel(MPI_Request* request) {
     return refuse_request(operation->comm, Misuse::cancels);
 }
 
-const Wrapper wrappers[] = {
+const Wrapper completion_wrappers[] = {
 #define WRAPPER(name) wrapper_of<name>("MPI_" #name)
     WRAPPER(Wait),
     WRAPPER(Test),
@@ -659,7 +659,7 @@ const Wrapper wrappers[] = {
 }  // namespace
 
 AnyFunction completion_wrapper(const char* name) {
-    return found_in(std::begin(wrappers), std::end(wrappers), name);
+    return found_in(std::begin(completion_wrappers), std::end(completion_wrappers), name);
 }
 
 }  // namespace weft::dropin

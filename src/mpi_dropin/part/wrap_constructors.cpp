@@ -62,7 +62,7 @@ int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Reques
                            [&] { return mpi.Comm_idup_with_info(comm, info, made, request); });
 }
 
-const Wrapper wrappers[] = {
+const Wrapper constructors_wrappers[] = {
 #define CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
 #define FUNCTION(name)
@@ -79,7 +79,7 @@ const Wrapper wrappers[] = {
 }  // namespace
 
 AnyFunction constructor_wrapper(const char* name) {
-    return found_in(std::begin(wrappers), std::end(wrappers), name);
+    return found_in(std::begin(constructors_wrappers), std::end(constructors_wrappers), name);
 }
 
 }  // namespace weft::dropin

@@ -17,7 +17,7 @@
 namespace weft::dropin {
 namespace {
 
-DropInSettings settings;                   // as the ranks have agreed
+DropInSettings agreed;                     // as the ranks have agreed
 std::atomic<bool> has_initialized{false};  // by Init: MPI_Finalize prints
 int world_rank = 0, world_ranks = 1;
 
@@ -26,9 +26,9 @@ int world_rank = 0, world_ranks = 1;
 int close_by_attribute(MPI_Comm, int keyval, void*, void*) {
     try {
         leave();
-        if (settings.prints_all_ranks) {
+        if (agreed.prints_all_ranks) {
             statistics.print_all(world_rank, world_ranks);
-        } else if (world_rank == 0 && settings.prints_statistics) {
+        } else if (world_rank == 0 && agreed.prints_statistics) {
             statistics.print(world_rank, world_ranks);
         }
     } catch (const std::bad_alloc&) {
@@ -76,8 +76,8 @@ void open() {
         }
         return;
     }
-    settings = read_settings();
-    join(settings, world_rank, world_ranks, close_later());
+    agreed = read_settings();
+    join(agreed, world_rank, world_ranks, close_later());
 }
 
 int Init(int* argc, char*** argv) {
@@ -142,7 +142,7 @@ int Comm_disconnect(MPI_Comm* comm) {
 int Type_free(MPI_Datatype* type) { return type ? free_type(type) : mpi.Type_free(type); }
 int Op_free(MPI_Op* op) { return op ? free_op(op) : mpi.Op_free(op); }
 
-const Wrapper wrappers[] = {
+const Wrapper lifetime_wrappers[] = {
     wrapper_of<Init>("MPI_Init"),
     wrapper_of<Init_thread>("MPI_Init_thread"),
     wrapper_of<Finalize>("MPI_Finalize"),
@@ -158,7 +158,7 @@ const Wrapper wrappers[] = {
 }  // namespace
 
 AnyFunction lifetime_wrapper(const char* name) {
-    return found_in(std::begin(wrappers), std::end(wrappers), name);
+    return found_in(std::begin(lifetime_wrappers), std::end(lifetime_wrappers), name);
 }
 
 }  // namespace weft::dropin

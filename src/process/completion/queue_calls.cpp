@@ -5,8 +5,6 @@
 namespace weft {
 namespace {
 
-constexpr std::uint32_t listed_max = 4;  // operations named in a sentence
-
 Status check_places(const std::uint64_t* cookie, const weft_status* status) {
     if (cookie && status) return ok;
     return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address",

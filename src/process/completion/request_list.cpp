@@ -5,11 +5,6 @@
 #include <string>
 
 namespace weft {
-namespace {
-
-constexpr int listed_max = 4;  // operations named in a sentence
-
-}  // namespace
 
 // --- Handles -------------------------------------------------------------------------------------
 
@@ -138,7 +133,7 @@ bool RequestList::all_finished() {
 
 Status RequestList::timed_out() const {
     std::string text;
-    int pending = 0;
+    std::uint32_t pending = 0;
     for (std::size_t i = 0; i < count_; ++i) {
         const Request* request = find(i);
         if (!request || state(i) != State::pending) continue;

@@ -31,7 +31,7 @@ LaneOps::LaneOps(const Schedule& schedule)
 
 namespace {
 
-std::string name_of(const Schedule& schedule, const LaneCursor& cursor) {
+std::string cursor_name(const Schedule& schedule, const LaneCursor& cursor) {
     return checking::name_of(schedule, cursor.op(), cursor.iteration());
 }
 
@@ -46,17 +46,18 @@ void compare(const Schedule& from, LaneCursor send, const Schedule& to, LaneCurs
                                  std::to_string(to.rank()) + ")";
         if (recv.is_at_end()) {
             findings.add(Flaw::matching,
-                         "no operation receives what " + name_of(from, send) + " sends" + ends);
+                         "no operation receives what " + cursor_name(from, send) + " sends" + ends);
             return;
         }
         if (send.is_at_end()) {
             findings.add(Flaw::matching,
-                         "no operation sends what " + name_of(to, recv) + " expects" + ends);
+                         "no operation sends what " + cursor_name(to, recv) + " expects" + ends);
             return;
         }
-        findings.add(Flaw::matching,
-                     name_of(from, send) + " sends " + std::to_string(send.bytes()) + " bytes, " +
-                         name_of(to, recv) + " expects " + std::to_string(recv.bytes()) + ends);
+        findings.add(Flaw::matching, cursor_name(from, send) + " sends " +
+                                         std::to_string(send.bytes()) + " bytes, " +
+                                         cursor_name(to, recv) + " expects " +
+                                         std::to_string(recv.bytes()) + ends);
         return;
     }
 }

@@ -173,7 +173,7 @@ Case shrink(Case c, Plant plant) {
 
 std::string report(const Case& c, const Outcome& outcome) {
     const Program program = generate(c);
-    std::string text = "repeat with: ./dev test random --case \"" + c.text() + "\"\n" +
+    std::string text = "repeat with: ./dev test Random --case \"" + c.text() + "\"\n" +
                        outcome.failure + "\nprogram (" + std::to_string(program.size()) +
                        " steps, " + std::to_string(Settings::of(c).links) + " links, " +
                        Settings::of(c).environment() + "):\n";

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <weft/weft.h>
 
-namespace {
+namespace some_of_no_requests_test {
 
 TEST(SomeOfNoRequests, AreNone) {
     ASSERT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
@@ -16,4 +16,4 @@ TEST(SomeOfNoRequests, AreNone) {
     EXPECT_EQ(weft_finalize(), WEFT_OK);
 }
 
-}  // namespace
+}  // namespace some_of_no_requests_test

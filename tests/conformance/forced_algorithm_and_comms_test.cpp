@@ -5,8 +5,7 @@
 #include "process/construct.h"
 #include "support/thread_job.h"
 
-namespace weft::test {
-namespace {
+namespace weft::test::forced_algorithm_and_comms_test {
 
 TEST(ForcedAlgorithm, DoesNotKeepCommunicatorsFromBeingMade) {
     ThreadJob::Options options{.may_spin = false};
@@ -31,5 +30,4 @@ TEST(ForcedAlgorithm, DoesNotKeepCommunicatorsFromBeingMade) {
     });
 }
 
-}  // namespace
-}  // namespace weft::test
+}  // namespace weft::test::forced_algorithm_and_comms_test
