@@ -127,18 +127,42 @@ void warn_of_lone_tasks() {
         tasks);
 }
 
-// torchrun and others set RANK and WORLD_SIZE, but give no way for ranks to find each other that
-// Weft knows.
+// Launchers tell a rank its place by these, but not how to find the others.
+struct PlaceVariables {
+    const char* rank;
+    const char* ranks;
+    bool shows_launcher;  // the rank alone says that there is a launcher
+};
+
+constexpr PlaceVariables place_variables[] = {
+    {"RANK", "WORLD_SIZE", false},  // torchrun
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
+    {"PMI_RANK", "PMI_SIZE", true},
+    {"SLURM_PROCID", "SLURM_NTASKS", false},  // a batch script is task 0, perhaps the only one
+};
+
+bool is_place_of_several(const PlaceVariables& place) {
+    if (const char* ranks = std::getenv(place.ranks))
+        return parse_whole_number(ranks).value_or(1) > 1;
+    return place.shows_launcher && is_set(place.rank);
+}
+
 void warn_of_lone_rank() {
-    const char* ranks = std::getenv("WORLD_SIZE");
-    if (ranks == nullptr || parse_whole_number(ranks).value_or(1) < 2) return;
-    const char* rank = std::getenv("RANK");
-    std::fprintf(
-        stderr,
-        "weft: WORLD_SIZE=%s, but Weft does not start by RANK and WORLD_SIZE: rank %s is a "
-        "job of one rank; with WEFT_RANK=$RANK, WEFT_RANKS=$WORLD_SIZE and "
-        "WEFT_STARTUP_DIR=/shared/folder, or started by weft run, they are one job\n",
-        ranks, rank ? rank : "(not set)");
+    for (const PlaceVariables& place : place_variables) {
+        if (!is_place_of_several(place)) continue;
+        // srun's own variable is about this step, and warn_of_lone_tasks() has read it.
+        if (place.ranks == std::string_view("SLURM_NTASKS") && is_set("SLURM_STEP_NUM_TASKS"))
+            continue;
+        const char* ranks = std::getenv(place.ranks);
+        const char* rank = std::getenv(place.rank);
+        std::fprintf(stderr,
+                     "weft: %s=%s, but Weft does not start by %s and %s alone: rank %s is a job of "
+                     "one rank; with WEFT_RANK=$%s, WEFT_RANKS=$%s and "
+                     "WEFT_STARTUP_DIR=/shared/folder, or started by weft run, they are one job\n",
+                     ranks ? place.ranks : place.rank, ranks ? ranks : rank, place.rank,
+                     place.ranks, rank ? rank : "(not set)", place.rank, place.ranks);
+        return;
+    }
 }
 
 bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }

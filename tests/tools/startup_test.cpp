@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <set>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "startup/wire.h"
 #include "support/process.h"
@@ -130,26 +133,46 @@ TEST_F(StartupEnvironment, WithoutALauncherAProcessIsAJobOfItsOwn) {
     EXPECT_EQ(*cards, std::vector<std::string>{"mine"});
 }
 
-// As torchrun sets them; it gives no way to find the others.
+// Launchers tell a rank its place, but not always how to find the others.
 TEST_F(StartupEnvironment, AProcessOfSeveralThatCannotJoinSaysSo) {
-    const auto said = [](const char* ranks, const char* rank) {
-        const Finished done = run(std::string("env -u RANK -u WORLD_SIZE ") + rank + " " + ranks +
-                                  " " + own_path + " --rank alone");
+    const std::string unset =
+        "env -u RANK -u WORLD_SIZE -u OMPI_COMM_WORLD_RANK "
+        "-u OMPI_COMM_WORLD_SIZE -u PMI_RANK -u PMI_SIZE -u SLURM_PROCID "
+        "-u SLURM_NTASKS -u SLURM_STEP_NUM_TASKS ";
+    const auto said = [&](const std::string& variables) {
+        const Finished done = run(unset + variables + " " + own_path + " --rank alone");
         EXPECT_EQ(done.status, 0) << done.err;
         return done.err;
     };
-    EXPECT_EQ(said("", ""), "");
-    EXPECT_EQ(said("WORLD_SIZE=1", "RANK=0"), "");
-    EXPECT_EQ(said("WORLD_SIZE=", "RANK=1"), "");
-    for (const char* rank : {"RANK=0", "RANK=1"}) {
-        const std::string sentence = said("WORLD_SIZE=2", rank);
-        EXPECT_TRUE(contains(sentence, "weft: WORLD_SIZE=2, but Weft does not start by RANK"));
-        EXPECT_TRUE(contains(sentence, "is a job of one rank"));
-        EXPECT_TRUE(contains(sentence, "WEFT_STARTUP_DIR"));
+    for (const char* one : {"", "WORLD_SIZE=1 RANK=0", "WORLD_SIZE= RANK=1", "RANK=1",
+                            "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_RANK=0", "PMI_SIZE=1",
+                            "PMI_RANK=0 PMI_SIZE=1", "SLURM_NTASKS=1", "SLURM_PROCID=0",
+                            "SLURM_NTASKS=4 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1"})
+        EXPECT_EQ(said(one), "") << one;
+
+    const std::vector<std::pair<std::string, std::string>> places = {
+        {"RANK", "WORLD_SIZE"},
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"PMI_RANK", "PMI_SIZE"},
+        {"SLURM_PROCID", "SLURM_NTASKS"}};
+    for (const auto& [rank, ranks] : places) {
+        for (const char* number : {"0", "1"}) {
+            const std::string sentence = said(ranks + "=2 " + rank + "=" + number);
+            EXPECT_TRUE(contains(sentence, "weft: " + ranks + "=2, but Weft does not start by " +
+                                               rank + " and " + ranks + " alone: rank " + number +
+                                               " is a job of one rank"))
+                << sentence;
+            EXPECT_TRUE(contains(sentence, "WEFT_STARTUP_DIR")) << sentence;
+        }
+        EXPECT_TRUE(contains(said(ranks + "=4"), "rank (not set) is a job of one rank")) << ranks;
     }
-    EXPECT_TRUE(contains(said("WORLD_SIZE=4", ""), "rank (not set) is a job of one rank"));
+    for (const char* rank : {"OMPI_COMM_WORLD_RANK=1", "PMI_RANK=1"})
+        EXPECT_TRUE(contains(said(rank), std::string("weft: ") + rank + ", but")) << rank;
+    const std::string all = said("WORLD_SIZE=2 RANK=0 PMI_SIZE=2 PMI_RANK=0 SLURM_NTASKS=2");
+    EXPECT_EQ(std::ranges::count(all, '\n'), 1) << "one sentence is enough: " << all;
     EXPECT_EQ(
-        run("WORLD_SIZE=2 RANK=0 " WEFT_BUILD_DIR "/weft run -n 2 " + own_path + " --rank exchange")
+        run("WORLD_SIZE=2 RANK=0 PMI_RANK=0 SLURM_NTASKS=2 " WEFT_BUILD_DIR "/weft run -n 2 " +
+            own_path + " --rank exchange")
             .err,
         "")
         << "it can join";
