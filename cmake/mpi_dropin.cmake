@@ -30,6 +30,11 @@ function(add_dropin_part kind header_folder shown)
         target_link_libraries(${part} PRIVATE ${library_of_${kind}})
     endif()
     target_compile_options(${part} PRIVATE -Wno-pedantic -Wno-shadow)  # functions from dlsym, one unit
+    # Its MPI is looked up at run time: a name that nothing defines is a mistake, and would end the
+    # program that is the first to need it. A sanitizer's names come with the program.
+    if(NOT "${CMAKE_CXX_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}" MATCHES "-fsanitize")
+        target_link_options(${part} PRIVATE -Wl,-z,defs)
+    endif()
     set_target_properties(${part} PROPERTIES PREFIX "" CXX_VISIBILITY_PRESET hidden
                           VISIBILITY_INLINES_HIDDEN ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN"
                           UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
