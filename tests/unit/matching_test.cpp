@@ -7,11 +7,10 @@
 
 #include "support/failing_new.h"
 #include "transport/matching/contexts.h"
-#include "transport/matching/credit.h"
+#include "transport/matching/message_transport.h"
 #include "transport/matching/lane_table.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/matching/reports.h"
-#include "transport/matching/unexpected_store.h"
 
 namespace weft::test::matching_test {
 

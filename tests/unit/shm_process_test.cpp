@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "conformance/shm_traffic.h"
-#include "transport/shm/card.h"
 #include "transport/shm/connect.h"
 
 namespace weft::test::shm_process_test {

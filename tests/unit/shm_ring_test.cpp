@@ -13,7 +13,6 @@
 #include "base/clock.h"
 #include "base/prng.h"
 #include "transport/shm/copy.h"
-#include "transport/shm/store_choice.h"
 
 namespace weft::shm::shm_ring_test {
 

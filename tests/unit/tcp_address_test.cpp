@@ -12,7 +12,6 @@
 #include <string>
 
 #include "base/fd.h"
-#include "transport/tcp/card.h"
 
 namespace weft::tcp::tcp_address_test {
 

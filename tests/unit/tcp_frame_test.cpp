@@ -1,5 +1,5 @@
 // What travels in front of every message on a connection.
-#include "transport/tcp/frame.h"
+#include "transport/tcp/wire.h"
 
 #include <gtest/gtest.h>
 

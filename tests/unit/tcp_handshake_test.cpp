@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/prng.h"
-#include "transport/tcp/hmac.h"
 
 namespace weft::tcp::tcp_handshake_test {
 

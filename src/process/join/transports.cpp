@@ -7,7 +7,7 @@
 
 #include "transport/mpi/mpi.h"
 #if WEFT_HAS_TCP
-#include "transport/tcp/card.h"
+#include "transport/tcp/address.h"
 #endif
 
 namespace weft {

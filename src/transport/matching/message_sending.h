@@ -6,7 +6,7 @@
 #include <new>
 
 #include "transport/matching/message_transport.h"
-#include "transport/matching/tickets.h"
+#include "transport/matching/post_store.h"
 
 namespace weft {
 

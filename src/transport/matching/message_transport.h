@@ -29,7 +29,7 @@
 #include "transport/matching/message_parts.h"
 #include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
-#include "transport/matching/unexpected_store.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
 namespace weft {

@@ -4,9 +4,11 @@
 // Thread safety: none.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <vector>
 
 #include "base/chain.h"
 #include "base/pool.h"
@@ -15,6 +17,18 @@
 #include "transport/transport.h"
 
 namespace weft {
+
+// Posts of messages that are known to the other end by a ticket.
+
+// Removes the post with this ticket; null: it is gone.
+template <class Post>
+Post* take_with_ticket(std::vector<Post*>& posts, std::uint64_t ticket) {
+    const auto place = std::ranges::find(posts, ticket, &Post::ticket);
+    if (place == posts.end()) return nullptr;
+    Post* const post = *place;
+    posts.erase(place);
+    return post;
+}
 
 template <class Post>
 class PostStore {

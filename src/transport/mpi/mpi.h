@@ -11,17 +11,32 @@
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "transport/matching/message_parts.h"
 #include "transport/matching/message_transport.h"
-#include "transport/mpi/peer.h"
 #include "transport/mpi/settings.h"
 #include "transport/transport.h"
 #include "weft/oob.h"
+
+// What the mpi transport keeps about one other rank, and about messages to and from it.
+namespace weft::mpi {
+
+// The bytes behind a frame, at most. Most MPIs send messages of this size eagerly.
+inline constexpr std::size_t payload_max = 32 * 1024;
+
+struct Post : message::PostPart<Post> {
+    std::uint64_t moved = 0;  // bytes, in parts
+};
+
+struct Peer : message::PeerPart<Post> {};
+
+}  // namespace weft::mpi
 
 namespace weft {
 

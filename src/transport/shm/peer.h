@@ -7,12 +7,9 @@
 
 #include "base/fd.h"
 #include "base/fifo.h"
-#include "transport/shm/doorbell.h"
 #include "transport/shm/lanes.h"
 #include "transport/shm/ring.h"
 #include "transport/shm/segment.h"
-#include "transport/shm/slots.h"
-#include "transport/shm/store_choice.h"
 
 namespace weft::shm {
 

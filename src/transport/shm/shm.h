@@ -18,9 +18,9 @@
 
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
-#include "transport/matching/unexpected_store.h"
 #include "transport/shm/demand.h"
 #include "transport/shm/peer.h"
 #include "transport/shm/settings.h"

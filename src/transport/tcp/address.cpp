@@ -180,4 +180,34 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
     return addresses;
 }
 
+// Making and reading cards: "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001".
+
+namespace {
+
+constexpr const char* card_version = "weft-tcp-1/";
+
+}  // namespace
+
+std::optional<Card> Card::parse(const std::string& text) {
+    if (!text.starts_with(card_version)) return std::nullopt;
+    Card card;
+    std::istringstream words(text.substr(std::string(card_version).size()));
+    for (std::string word; std::getline(words, word, ',');) {
+        std::optional<Address> address = Address::parse(word);
+        if (!address) return std::nullopt;
+        card.addresses.push_back(*address);
+    }
+    if (card.addresses.empty()) return std::nullopt;
+    return card;
+}
+
+std::string Card::text() const {
+    std::string text = card_version;
+    for (const Address& address : addresses) {
+        if (&address != addresses.data()) text += ",";
+        text += address.text();
+    }
+    return text;
+}
+
 }  // namespace weft::tcp

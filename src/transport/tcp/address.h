@@ -35,4 +35,13 @@ struct Address {
 // interface.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
+// What a rank tells the others: how to reach it over TCP.
+
+struct Card {
+    std::vector<Address> addresses;  // one for each of its interfaces, where it listens
+
+    static std::optional<Card> parse(const std::string& text);
+    std::string text() const;
+};
+
 }  // namespace weft::tcp

@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "transport/common/connect_setting.h"
-#include "transport/tcp/card.h"
-#include "transport/tcp/hmac.h"
+#include "transport/tcp/address.h"
+#include "transport/tcp/handshake.h"
 
 namespace weft {
 

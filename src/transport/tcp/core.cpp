@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "transport/matching/credit.h"
+#include "transport/matching/message_transport.h"
 
 namespace weft::tcp {
 

@@ -10,9 +10,9 @@
 
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
-#include "transport/matching/unexpected_store.h"
 #include "transport/tcp/handshake.h"
 #include "transport/tcp/lanes.h"
 #include "transport/tcp/link.h"

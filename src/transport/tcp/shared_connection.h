@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/fifo.h"
-#include "transport/matching/credit.h"
 #include "transport/matching/lane_table.h"
+#include "transport/matching/message_transport.h"
 #include "transport/tcp/core.h"
 #include "transport/tcp/lanes.h"
 #include "transport/tcp/link.h"

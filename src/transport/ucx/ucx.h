@@ -33,11 +33,10 @@
 #include "base/fd.h"
 #include "base/job_key.h"
 #include "base/pool.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/matching/message_transport.h"
-#include "transport/matching/unexpected_store.h"
 #include "transport/transport.h"
 #include "transport/ucx/connections.h"
-#include "transport/ucx/peer.h"
 #include "transport/ucx/settings.h"
 #include "transport/ucx/worker.h"
 
