@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "base/setting.h"
 #include "model/loggp.h"
 

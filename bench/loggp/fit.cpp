@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "base/clock.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "bench/collective/collective.h"
 #include "bench/statistics.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "bench/sleep.h"
 #include "bench/statistics.h"
 #include "bench/work.h"

@@ -20,7 +20,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "transport/matching/contexts.h"
 #include "transport/transport.h"
 

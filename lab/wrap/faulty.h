@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "lab/wrap/forwarding.h"
 
 namespace weft {

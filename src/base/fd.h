@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstddef>
 #include <utility>
 
 namespace weft {
@@ -37,6 +38,47 @@ class Fd {
     static int moved(int fd);
 
     int fd_ = -1;
+};
+
+// How many file descriptors this process can still open.
+
+// The soft limit RLIMIT_NOFILE.
+std::size_t descriptors_max();
+// How many of them are free for the library (base/fd.h). If the limit is large, looks only at the
+// first few thousand.
+std::size_t descriptors_left();
+
+// Shares when descriptors are scarce: task lists get 1 / part_for_task_lists of the limit, the
+// engine a fixed number.
+inline constexpr std::size_t part_for_task_lists = 4;
+inline constexpr std::size_t descriptors_of_engine = 3;
+
+// A file descriptor that forked children close: the other end sees its connection end with the
+// process that made it.
+//
+// Thread safety: different objects may be used by different threads.
+
+class UnsharedFd {
+  public:
+    UnsharedFd() = default;
+    explicit UnsharedFd(Fd fd) : fd_(std::move(fd)) { note(true); }
+    UnsharedFd(UnsharedFd&&) noexcept = default;
+    UnsharedFd& operator=(UnsharedFd&&) noexcept = default;
+    ~UnsharedFd() { note(false); }
+
+    int get() const { return fd_.get(); }
+    // It is closed only in children.
+    void keep_open() { fd_.keep_open(); }
+    explicit operator bool() const { return static_cast<bool>(fd_); }
+
+    // For a child, right after fork(): closes all of them. Takes no lock and does not touch their
+    // owners, which other threads of the parent may have been changing.
+    static void close_all_in_child();
+
+  private:
+    void note(bool is_open) const;
+
+    Fd fd_;
 };
 
 }  // namespace weft

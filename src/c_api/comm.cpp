@@ -16,8 +16,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/setting.h"
-#include "base/unshared_fd.h"
 #include "c_api/guard.h"
 #include "process/construct.h"
 #include "process/join/adopt.h"

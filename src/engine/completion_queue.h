@@ -25,7 +25,7 @@
 
 #include <cstdint>
 
-#include "base/unshared_fd.h"
+#include "base/fd.h"
 #include "engine/engine.h"
 #include "run/run.h"
 

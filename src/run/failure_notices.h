@@ -18,7 +18,7 @@
 #include <span>
 #include <vector>
 
-#include "base/chain.h"
+#include "base/fifo.h"
 #include "run/stream.h"
 #include "transport/transport.h"
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "shape/bine.h"
-#include "shape/fold.h"
+#include "shape/butterfly.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 

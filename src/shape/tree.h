@@ -37,7 +37,7 @@ Tree doubling_tree(Rank rank, Rank ranks, Rank root);
 // complement, as many as are equal to the lowest one. Of the children of such a rank the one with
 // the most digits complemented comes first: a broadcast takes ceil(log2 ranks) rounds, too.
 // Subtrees lie on both sides of their top. If the number of ranks is not a power of two, some ranks
-// have another, beside them, as their last child (shape/fold.h).
+// have another, beside them, as their last child (shape/butterfly.h).
 Tree bine_tree(Rank rank, Rank ranks, Rank root);
 
 // A subtree is halved between two children; the nearer one gets the odd rank. The farther one comes

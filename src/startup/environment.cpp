@@ -14,12 +14,12 @@
 #include <string_view>
 
 #include "base/setting.h"
-#include "startup/alone.h"
 #include "startup/directory.h"
+#include "startup/key_value.h"
 #include "startup/launched.h"
 #include "startup/pmi.h"
 #include "startup/pmix.h"
-#include "startup/wire.h"
+#include "startup/startup.h"
 
 namespace weft {
 namespace {

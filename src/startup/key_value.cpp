@@ -1,17 +1,42 @@
 #include "startup/key_value.h"
 
+#include <errno.h>
+#include <poll.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "startup/wire.h"
 
 namespace weft {
+
+Status StartupDeadline::passed() const {
+    return failure(WEFT_REFUSED_STATE,
+                   "not all ranks had started after %g s; WEFT_STARTUP_TIMEOUT sets how long "
+                   "to wait",
+                   static_cast<double>(timeout_ns) / 1e9);
+}
+
+Status wait_for_launcher(int fd, short events, const StartupDeadline& deadline) {
+    for (;;) {
+        const std::int64_t left_ns = deadline.at_ns - now_ns();
+        if (left_ns <= 0) return deadline.passed();
+        pollfd entry{fd, events, 0};
+        int ready = ::poll(&entry, 1, static_cast<int>(left_ns / 1'000'000 + 1));
+        if (ready > 0) return ok;
+        if (ready < 0 && errno != EINTR) {
+            return failure(WEFT_REFUSED_STATE, "cannot wait for the launcher: %s",
+                           std::strerror(errno));
+        }
+    }
+}
+
 namespace {
 
 constexpr char digits[] = "0123456789abcdef";

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "startup/wire.h"
+#include "startup/key_value.h"
 
 namespace weft {
 namespace {

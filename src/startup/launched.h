@@ -1,8 +1,8 @@
 // Startup under `weft run`: the launcher distributes the cards over a socket.
 #pragma once
 
+#include "startup/key_value.h"
 #include "startup/startup.h"
-#include "startup/wait.h"
 
 namespace weft {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/random.h"
-#include "startup/wire.h"
+#include "startup/key_value.h"
 
 namespace weft {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/job_key.h"
+#include "base/random.h"
 #include "base/status.h"
 
 namespace weft {
@@ -44,5 +45,17 @@ Result<std::unique_ptr<Startup>> startup_from_environment();
 
 // Whether the environment says that a launcher has started this process as a rank.
 bool is_rank_of_a_job();
+
+// A process that no launcher started as a rank: a job of one rank.
+
+class Alone final : public Startup {
+  public:
+    Rank rank() const override { return 0; }
+    Rank ranks() const override { return 1; }
+    Result<std::vector<std::string>> exchange(const std::string& card) override {
+        WEFT_RETURN_IF_NOT_OK(random_bytes(key_));
+        return std::vector<std::string>{card};
+    }
+};
 
 }  // namespace weft

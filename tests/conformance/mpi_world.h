@@ -12,7 +12,7 @@
 
 #include "base/assert.h"
 #include "base/fifo.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "support/injector.h"
 #include "transport/mpi/mpi.h"
 

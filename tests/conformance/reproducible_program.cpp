@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "conformance/in_fibers.h"
 #include "support/float_states.h"
 #include "support/reference.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "transport/transport.h"
 
 namespace weft::test {

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 #if WEFT_HAS_TCP

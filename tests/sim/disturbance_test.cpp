@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "schedule/builder.h"
 #include "sim/loggp.h"
 

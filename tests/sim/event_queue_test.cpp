@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::simulate::event_queue_test {
 

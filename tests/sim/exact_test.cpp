@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "lab/every_rank.h"
 #include "schedule/builder.h"
 #include "sim/loggp.h"

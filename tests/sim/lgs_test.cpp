@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "sim/waiters.h"
 #include "support/process.h"
 

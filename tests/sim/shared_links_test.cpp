@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "shape/torus.h"
 
 namespace weft::simulate::shared_links_test {

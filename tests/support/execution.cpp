@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "support/interpret.h"
 
 namespace weft::test {

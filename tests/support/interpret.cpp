@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "schedule/unroll.h"
 
 namespace weft::test {

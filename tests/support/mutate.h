@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::test {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::test {
 namespace {

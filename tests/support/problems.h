@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "lab/every_rank.h"
 #include "schedule/postcondition.h"
 #include "support/neighbors.h"

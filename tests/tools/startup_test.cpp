@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "startup/wire.h"
+#include "startup/key_value.h"
 #include "support/process.h"
 #include "tests/tools/startup_rank.h"
 

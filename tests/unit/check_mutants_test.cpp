@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "schedule/check/check.h"
 #include "support/execution.h"
 #include "support/problems.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "reduce/kernels.h"
 #include "reduce/reduce.h"
 #include "support/float_states.h"

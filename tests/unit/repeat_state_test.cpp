@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "schedule/builder.h"
 #include "schedule/check/player.h"
 #include "schedule/unroll.h"

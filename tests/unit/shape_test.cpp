@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "shape/blocks.h"
-#include "shape/fold.h"
+#include "shape/butterfly.h"
 #include "shape/neighborhood.h"
-#include "shape/pairing.h"
 #include "shape/power.h"
 #include "shape/ring.h"
 #include "shape/topology.h"

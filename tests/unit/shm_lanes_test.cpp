@@ -9,7 +9,7 @@
 
 #include "base/fifo.h"
 #include "base/pool.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "support/counting_new.h"
 
 namespace weft::shm::shm_lanes_test {

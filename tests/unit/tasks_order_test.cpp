@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "lab/print/task_text.h"
 #include "schedule/builder.h"
 #include "schedule/tasks/tasks.h"

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/prng.h"
+#include "base/random.h"
 #include "lab/print/task_text.h"
 #include "schedule/unattended.h"
 #include "support/execution.h"

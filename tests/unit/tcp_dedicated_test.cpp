@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "conformance/tcp_world.h"
 #include "transport/dedicated.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::tcp::tcp_frame_test {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::tcp::tcp_handshake_test {
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "conformance/tcp_world.h"
 
 namespace weft::test::tcp_meeting_test {

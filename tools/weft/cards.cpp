@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "startup/wire.h"
+#include "startup/key_value.h"
 
 namespace weft {
 namespace {

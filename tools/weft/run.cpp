@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/cores.h"
-#include "startup/wire.h"
+#include "startup/key_value.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
 

@@ -1,5 +1,5 @@
 // Allreduces along a butterfly (shape/butterfly.h), for any number of ranks: ranks beyond a power
-// of two first fold into their neighbors (shape/fold.h), which return the result. The algorithms
+// of two first fold into their neighbors (shape/butterfly.h), which return the result. The algorithms
 // differ in the butterfly, and in what partners exchange: all they have, or halves.
 #include <optional>
 #include <utility>
@@ -8,7 +8,6 @@
 #include "algorithm/algorithm.h"
 #include "shape/bine.h"
 #include "shape/butterfly.h"
-#include "shape/fold.h"
 
 namespace weft::algorithm {
 namespace {

@@ -6,7 +6,7 @@
 #include "algorithm/algorithms.h"
 #include "algorithm/hierarchy.h"
 #include "algorithm/trees.h"
-#include "shape/fold.h"
+#include "shape/butterfly.h"
 
 namespace weft::algorithm {
 
@@ -69,7 +69,7 @@ AllreduceCost cost(const GlobalArgs& a) {
     return cost;
 }
 
-// With recursive doubling, leaders fold into a power of two (shape/fold.h): the first ones form
+// With recursive doubling, leaders fold into a power of two (shape/butterfly.h): the first ones form
 // pairs. With other algorithms it is hard to tell which leader finishes last, unless all begin
 // together.
 std::int64_t rounds(const GlobalArgs& a) {

@@ -2,7 +2,6 @@
 // once.
 #include "algorithm/algorithm.h"
 #include "algorithm/alltoall/outgoing.h"
-#include "shape/pairing.h"
 #include "shape/ring.h"
 
 namespace weft::algorithm {

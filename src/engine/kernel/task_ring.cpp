@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "base/fd.h"
 
 namespace weft::kernel {
 namespace {

@@ -8,9 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/handle_map.h"
-#include "mpi_dropin/part/lasting.h"
+#include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {
 namespace {

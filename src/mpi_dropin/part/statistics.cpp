@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {

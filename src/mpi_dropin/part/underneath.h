@@ -2,6 +2,8 @@
 // own wrappers.
 #pragma once
 
+#include <mutex>
+
 #ifndef MPICH_SKIP_MPICXX
 #define MPICH_SKIP_MPICXX 1
 #endif
@@ -102,5 +104,28 @@ bool find_underneath(void* handle);
 void* address_underneath(const char* symbol);
 // Whether the MPI has a function: "MPI_Bcast".
 bool is_underneath(const char* name);
+
+}  // namespace weft::dropin
+
+// Exclusive access to what several threads of the program may use at the same time; locks only with
+// MPI_THREAD_MULTIPLE. Never held while the MPI or Weft is called: both may call back.
+namespace weft::dropin {
+
+class Exclusive {
+  public:
+    Exclusive() {
+        if (has_several_threads) mutex.lock();
+    }
+    ~Exclusive() {
+        if (has_several_threads) mutex.unlock();
+    }
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+
+    inline static bool has_several_threads = false;  // set once, by Init
+
+  private:
+    inline static std::mutex mutex;
+};
 
 }  // namespace weft::dropin

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "mpi_dropin/part/operation.h"
+#include "mpi_dropin/part/operation_store.h"
 #include "mpi_dropin/part/statistics.h"
 
 namespace weft::dropin {

@@ -1,6 +1,5 @@
 // MPI_Ibcast, MPI_Bcast_init, MPI_Bcast and so on: to Weft, or to the MPI.
 #include "mpi_dropin/part/operations.h"
-#include "mpi_dropin/part/refused_calls.h"
 #include "mpi_dropin/part/wrappers.h"
 
 namespace weft::dropin {

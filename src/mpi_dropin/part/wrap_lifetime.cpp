@@ -7,11 +7,11 @@
 #include <cstring>
 #include <new>
 
-#include "mpi_dropin/part/exclusive.h"
 #include "mpi_dropin/part/joining.h"
 #include "mpi_dropin/part/operations.h"
 #include "mpi_dropin/part/settings.h"
 #include "mpi_dropin/part/statistics.h"
+#include "mpi_dropin/part/underneath.h"
 #include "mpi_dropin/part/wrappers.h"
 
 namespace weft::dropin {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/chain.h"
+#include "base/fifo.h"
 #include "base/pool.h"
 #include "transport/transport.h"
 

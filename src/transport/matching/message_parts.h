@@ -17,7 +17,6 @@
 #include "base/fifo.h"
 #include "transport/matching/lane_table.h"
 #include "transport/matching/matching_queue.h"
-#include "transport/matching/message_transport.h"
 #include "transport/transport.h"
 
 // Bounds what a rank must keep of one peer's unexpected messages: the sender spends credit for each

@@ -26,10 +26,10 @@
 #include <vector>
 
 #include "transport/matching/contexts.h"
+#include "transport/matching/matching_queue.h"
 #include "transport/matching/message_parts.h"
 #include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
-#include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
 namespace weft {

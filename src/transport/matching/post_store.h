@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-#include "base/chain.h"
+#include "base/fifo.h"
 #include "base/pool.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/reports.h"

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "base/fd.h"
 #include "transport/common/connect_setting.h"
 #include "transport/tcp/address.h"
 #include "transport/tcp/handshake.h"

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/chain.h"
+#include "base/fifo.h"
 #include "transport/dedicated.h"
 #include "transport/tcp/core.h"
 #include "transport/tcp/link.h"

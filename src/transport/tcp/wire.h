@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "base/unshared_fd.h"
+#include "base/fd.h"
 #include "transport/dedicated.h"
 #include "transport/silence.h"
 #include "transport/tcp/handshake.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/descriptors.h"
 #include "base/fd.h"
 #include "transport/common/connect_setting.h"
 

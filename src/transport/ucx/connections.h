@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/chain.h"
 #include "base/fd.h"
+#include "base/fifo.h"
 #include "transport/common/dealing.h"
 #include "transport/matching/message_parts.h"
 #include "transport/silence.h"

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/descriptors.h"
+#include "base/fd.h"
 #include "base/file_limit_signal.h"
 #include "base/thread.h"
 

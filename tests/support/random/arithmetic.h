@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/prng.h"
+#include "base/random.h"
 
 namespace weft::test::random {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "algorithm/collective.h"
-#include "base/prng.h"
+#include "base/random.h"
 #include "support/neighbors.h"
 #include "support/random/arithmetic.h"
 
