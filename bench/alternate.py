@@ -3,7 +3,7 @@
 
     bench/alternate.py build/old build/release -- micro --repetitions 100
     bench/alternate.py --rounds 20 build/old build/release -- latency --engine manual,thread
-    bench/alternate.py --new-env WEFT_SHM_LARGE=ordinary build/release build/release -- overlap
+    bench/alternate.py --new-env WEFT_SHM_LARGE=vm_readv build/release build/release -- overlap
 
 Compares every number of the tables that `weft bench` prints: each build's median over the rounds, the ratio of
 the two, and the median of the rounds' own ratios new / old with a 95 % interval. A machine drifts, so a

@@ -3,7 +3,6 @@
 #include "bench/background.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 
 #include "base/clock.h"
@@ -26,13 +25,9 @@ struct Chosen {
     const Collective* collective = nullptr;
     std::string algorithm;
 
-    // "WEFT_ALGORITHM_BCAST=chain"
+    // "WEFT_ALGORITHM=bcast=chain", of ibcast
     std::string setting() const {
-        std::string text = "WEFT_ALGORITHM_";
-        for (const char* c = collective->name + 1; *c != '\0'; ++c) {
-            text += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
-        }
-        return text + "=" + algorithm;
+        return "WEFT_ALGORITHM=" + std::string(collective->name + 1) + "=" + algorithm;
     }
 };
 

@@ -9,7 +9,7 @@
 namespace weft::bench {
 
 struct BackgroundOptions {
-    // A collective and the algorithm that WEFT_ALGORITHM_* forces.
+    // A collective and the algorithm that WEFT_ALGORITHM forces.
     std::vector<std::string> cases = {"ibcast:chain", "iallgather:ring", "iallgather:bruck",
                                       "igather:binomial"};
     std::string engine = "thread";

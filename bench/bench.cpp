@@ -87,7 +87,9 @@ void add_overlap_options(CLI::App& command, OverlapOptions& options) {
     command.add_option("--collective", options.collectives, "Which, such as ibcast,iallreduce")
         ->delimiter(',')
         ->capture_default_str();
-    command.add_option("--engine", options.engines, "Progress engines: " + engine_names())
+    command
+        .add_option("--engine", options.engines,
+                    "Progress engines: " + engine_names(/*with_hidden=*/true))
         ->delimiter(',')
         ->capture_default_str();
     command
@@ -208,7 +210,9 @@ void add_loggp(CLI::App& bench) {
     auto options = std::make_shared<LogGpOptions>();
     CLI::App* command = bench.add_subcommand(
         "loggp", "LogGP's parameters of a transport, with confidence intervals");
-    command->add_option("--engine", options->engine, "Progress engine: " + engine_names())
+    command
+        ->add_option("--engine", options->engine,
+                     "Progress engine: " + engine_names(/*with_hidden=*/true))
         ->capture_default_str();
     command->add_option("--small", options->small, "Bytes of small messages, as 1,8,64");
     command->add_option("--eager", options->eager, "... of messages below the eager threshold");

@@ -19,7 +19,7 @@ using Sentence = std::array<char, 256>;
 std::string refusal(const Job& job, const Engine& engine) {
     must(weft_barrier(job.comm), "weft_barrier");
     Sentence mine{};
-    if (weft_set_engine(engine.value) != WEFT_OK) {
+    if (set_engine(engine.value) != WEFT_OK) {
         std::snprintf(mine.data(), mine.size(), "%s", weft_last_detail());
     }
     for (const Sentence& sentence : gather(job, std::vector<Sentence>{mine})) {
@@ -57,7 +57,7 @@ void print_offload(const Job& job, std::span<const Contestant> chosen) {
 void switch_engine(const Job& job, weft_engine engine) {
     look_for_workers();
     must(weft_barrier(job.comm), "weft_barrier");
-    must(weft_set_engine(engine), "weft_set_engine");
+    must(set_engine(engine), "weft_set_engine");
 }
 
 std::optional<Contestant> contestant(const Job& job, const Engine& engine) {

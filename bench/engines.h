@@ -14,6 +14,9 @@ struct Engine {
     weft_engine value;
 };
 
+// As weft_set_engine(), also with an engine that only measurements have.
+weft_status set_engine(weft_engine engine);
+
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<Engine> find_engine(const std::string& name);
 Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names);

@@ -39,7 +39,7 @@ void barrier_once(const Contestant& contestant) {
 Burned measure(const Contestant& contestant, double late_s) {
     const Job& job = contestant.job;
     const bool late = job.rank == job.ranks - 1;
-    must(weft_set_engine(contestant.engine.value), "weft_set_engine");
+    must(set_engine(contestant.engine.value), "weft_set_engine");
     must(weft_barrier(job.comm), "weft_barrier");
 
     Burned burned;

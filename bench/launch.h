@@ -14,7 +14,7 @@ bool is_rank();
 struct Launch {
     Testbed testbed;
     std::vector<std::string> arguments;      // this program's, from "bench" on
-    std::vector<std::string> settings = {};  // the library's, such as "WEFT_ALGORITHM_BCAST=chain"
+    std::vector<std::string> settings = {};  // the library's, such as "WEFT_ALGORITHM=bcast=chain"
 };
 
 // Runs the job to its end. Returns its exit status.

@@ -145,6 +145,9 @@ foreach(label IN LISTS test_labels)
     set_target_properties(test_${label} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
 endforeach()
 
+set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/install/symbols_test.cpp PROPERTIES
+    COMPILE_DEFINITIONS WEFT_TEST_HOOKS=$<BOOL:${WEFT_TEST_HOOKS}>)
+
 # Of the program, a unit test may link a file that needs only the library.
 target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp
                                  ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)

@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/engine_kind.h"
 #include "bench/collective/collective.h"
 #include "bench/contestants.h"
 #include "bench/overlap/meter.h"
@@ -56,7 +57,7 @@ struct Cell {
     bool is_of_copy_thread() const { return engine.name == std::string_view(copy_thread_name); }
     // Its overlap divided by the copy thread's; not a number if that hides nothing.
     double share_of(const Cell& copies) const;
-    bool spins() const { return engine.value == WEFT_ENGINE_THREAD_POLL; }
+    bool spins() const { return traits(static_cast<EngineKind>(engine.value)).has_poller; }
     // Whether something else must have played a part: see bench/overlap/disturbed.h.
     bool is_disturbed() const;
 };

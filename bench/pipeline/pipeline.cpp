@@ -117,7 +117,7 @@ std::vector<PipelineContestant> pipeline_contestants(const Job& job, const Pipel
 }
 
 int run_rank(const PipelineOptions& options, const PipelinePlan& plan) {
-    setenv("WEFT_ALGORITHM_BCAST", ("chain:segment=" + options.segment).c_str(), 1);
+    setenv("WEFT_ALGORITHM", ("bcast=chain:segment=" + options.segment).c_str(), 1);
     bind_rank(options.testbed);
     Result<Product> product = Product::make(options.compute, options.matrix);
     if (!product.is_ok()) fail("%s", last_detail());

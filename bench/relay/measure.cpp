@@ -80,7 +80,7 @@ class Runner {
         switch_engine(job_, WEFT_ENGINE_MANUAL);
         case_.job = contestant.in.job;
         if (job_.rank == middle) {
-            must(weft_set_engine(contestant.in.engine.value), "weft_set_engine");
+            must(set_engine(contestant.in.engine.value), "weft_set_engine");
         }
         fiber_ = contestant.fiber;
         relay();  // starts the engine's thread

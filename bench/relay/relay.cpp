@@ -75,7 +75,8 @@ std::vector<RelayContestant> relay_contestants(const Job& job, const Plan& plan)
 }
 
 int run_rank(const RelayOptions& options, const Plan& plan) {
-    setenv("WEFT_ALGORITHM_BCAST", options.pipelined ? "chain:segment=64K" : "chain:segment=1G", 1);
+    setenv("WEFT_ALGORITHM",
+           options.pipelined ? "bcast=chain:segment=64K" : "bcast=chain:segment=1G", 1);
     const Job job = join_job(ranks);
     const std::vector<RelayContestant> engines = relay_contestants(job, plan);
     JsonFile json(job, options.json);

@@ -15,7 +15,7 @@
 
 namespace weft::bench {
 
-// An algorithm, as WEFT_ALGORITHM_<COLLECTIVE> takes it, and the median duration.
+// An algorithm, as WEFT_ALGORITHM takes it, and the median duration.
 struct Timing {
     std::string algorithm;
     double us = 0;

@@ -24,13 +24,12 @@ typedef struct weft_comm_handle* weft_comm;
 
 /** Who advances operations while the program computes. */
 typedef enum weft_engine WEFT_ANY_INT {
-    WEFT_ENGINE_MANUAL = 0,      /* the program's own test and wait calls */
-    WEFT_ENGINE_THREAD = 1,      /* one thread per process that sleeps until something arrives */
-    WEFT_ENGINE_THREAD_POLL = 2, /* one thread per process that spins; a baseline for benchmarks */
-    WEFT_ENGINE_KERNEL = 3,      /* the operating system (io_uring), submitted by that thread */
-    WEFT_ENGINE_KERNEL_OWN = 4,  /* ... submitted by the thread that called weft_init */
-    WEFT_ENGINE_AUTO = 5,        /* kernel for operations where it pays, otherwise thread */
-    WEFT_ENGINE_FIBER = 6        /* the scheduler of fibers (weft/fiber.hpp), or as manual */
+    WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
+    WEFT_ENGINE_THREAD = 1,     /* one thread per process that sleeps until something arrives */
+    WEFT_ENGINE_KERNEL = 3,     /* the operating system (io_uring), submitted by that thread */
+    WEFT_ENGINE_KERNEL_OWN = 4, /* ... submitted by the thread that called weft_init */
+    WEFT_ENGINE_AUTO = 5,       /* kernel for operations where it pays, otherwise thread */
+    WEFT_ENGINE_FIBER = 6       /* the scheduler of fibers (weft/fiber.hpp), or as manual */
 } weft_engine;
 
 /**
@@ -105,7 +104,7 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * Duplicate `comm` with other settings. The duplicate keeps those that `settings` does not name:
  * words separated by spaces; null or empty: none.
  *
- *   COLLECTIVE=ALGORITHM   as in WEFT_ALGORITHM_<COLLECTIVE>: "bcast=chain:segment=64K,window=8"
+ *   COLLECTIVE=ALGORITHM   as in WEFT_ALGORITHM: "bcast=chain:segment=64K,window=8"
  *   reproducible=0, reproducible=1
  *                          1: reductions combine by one association, f(lo, hi) = f(lo, m) op f(m,
  *                          hi) with m = lo + the largest power of two below hi - lo, where f(0,

@@ -15,7 +15,7 @@ namespace weft {
 enum class EngineKind : std::uint8_t {
     manual = WEFT_ENGINE_MANUAL,
     thread = WEFT_ENGINE_THREAD,
-    thread_poll = WEFT_ENGINE_THREAD_POLL,
+    thread_poll = 2,
     kernel = WEFT_ENGINE_KERNEL,
     kernel_own = WEFT_ENGINE_KERNEL_OWN,
     automatic = WEFT_ENGINE_AUTO,
@@ -33,6 +33,8 @@ struct EngineTraits {
     // The thread that joined the job owns the task lists and alone may start operations. The lists'
     // steps run in its context, whenever it leaves the kernel or is interrupted.
     bool needs_joiner = false;
+    // No user can choose it: `weft bench` sets it, to compare with.
+    bool is_hidden = false;
 
     constexpr bool has_thread() const { return has_sleeper || has_poller; }
 };
@@ -41,8 +43,10 @@ struct EngineTraits {
 inline constexpr std::array engine_list = {
     EngineTraits{.kind = EngineKind::manual, .name = "manual"},
     EngineTraits{.kind = EngineKind::thread, .name = "thread", .has_sleeper = true},
-    // A baseline for measurements.
-    EngineTraits{.kind = EngineKind::thread_poll, .name = "thread:poll", .has_poller = true},
+    EngineTraits{.kind = EngineKind::thread_poll,
+                 .name = "thread:poll",
+                 .has_poller = true,
+                 .is_hidden = true},
     EngineTraits{
         .kind = EngineKind::kernel, .name = "kernel", .has_sleeper = true, .offloads = true},
     EngineTraits{.kind = EngineKind::kernel_own,
@@ -66,10 +70,10 @@ constexpr const EngineTraits& traits(EngineKind kind) {
     return engine_list[static_cast<std::size_t>(kind)];
 }
 
-// The engine of this name, or with this number in weft_engine, if there is one.
+// The engine of this name, or with this number in weft_engine, if users can choose it.
 std::optional<EngineKind> engine_named(std::string_view name);
 std::optional<EngineKind> engine_numbered(int number);
-// All names, such as "manual, thread or auto".
-std::string engine_names();
+// All names of these, such as "manual, thread or auto".
+std::string engine_names(bool with_hidden = false);
 
 }  // namespace weft

@@ -125,20 +125,14 @@ void tell_ranks(std::span<const int> room, int* into, std::span<const Rank> rank
     std::ranges::copy(ranks.first(std::min(room.size(), ranks.size())), into);
 }
 
-// Whether each rank prints its counts. "all" says more to the drop-in library alone.
-Result<bool> statistics_setting() {
-    const char* text = std::getenv("WEFT_STATS");
-    if (text && std::string_view(text) == "all") return true;
-    return switch_setting("WEFT_STATS");
-}
-
 // Joins the process to a job.
 template <class Join>
 Status become(Join join) {
-    const Result<bool> tells = statistics_setting();
-    Result<std::unique_ptr<Process>> joined = join(tells.status());
+    Result<std::unique_ptr<Process>> joined = join();
     if (!joined.is_ok()) return joined.status();
-    tells_statistics = *tells;
+    // (All says more to the drop-in library alone.)
+    const std::string_view statistics = text_setting("WEFT_STATS");
+    tells_statistics = statistics == "1" || statistics == "all";
     process_pointer.store(joined->release(), std::memory_order_release);
     // Exit handlers run in reverse order of registration: the engine's threads end before the
     // libraries that they use are cleaned up, and before libweft is unloaded.
@@ -173,7 +167,7 @@ weft_status weft_init(void) {
             return failure(WEFT_REFUSED_STATE,
                            "Weft was finalized; a process can join its job only once");
         }
-        return become([](const Status& good) { return join_job(good); });
+        return become([] { return join_job(); });
     });
 }
 
@@ -192,7 +186,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
         if (mine == Membership::none)
-            WEFT_RETURN_IF_NOT_OK(become([&](const Status& good) { return join_job(*oob, good); }));
+            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
         else
             WEFT_RETURN_IF_NOT_OK(OobStartup::agree_on_membership(*oob, mine));
         Process& process = *c_api::current_process();

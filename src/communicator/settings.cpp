@@ -39,9 +39,8 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
         settings.links = static_cast<std::uint32_t>(links);
         return ok;
     }
-    const algorithm::CollectiveSpec* spec = algorithm::find_spec(name);
-    if (!spec) return refused(word);
-    return settings.selector.force(spec->collective, value, name);
+    if (!algorithm::find_spec(name)) return refused(word);
+    return settings.selector.force(word, "");
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 #include "select/select.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 #include "base/hash.h"
+#include "base/setting.h"
 #include "base/text_file.h"
 
 namespace weft {
@@ -14,6 +17,8 @@ namespace {
 using algorithm::Algorithm;
 using algorithm::CollectiveSpec;
 using algorithm::GlobalArgs;
+
+constexpr char list_setting[] = "WEFT_ALGORITHM";
 
 // The shipped lines, shared by all selectors.
 const AlgorithmTable& shipped() {
@@ -41,34 +46,50 @@ Status not_readable(const Status& status, const std::string& source, const char*
 
 }  // namespace
 
-std::string setting_of(const CollectiveSpec& spec) {
-    std::string name = "WEFT_ALGORITHM_";
-    for (const char* c = spec.name; *c; ++c) name += static_cast<char>(std::toupper(*c));
-    return name;
+void warn_of_settings() {
+    std::vector<std::string> names;
+    for (const CollectiveSpec& spec : algorithm::catalogue()) names.emplace_back(spec.name);
+    std::vector<const char*> environment;
+    for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
+    for (const std::string& warning : setting_warnings(environment, names))
+        std::fprintf(stderr, "weft: %s\n", warning.c_str());
 }
 
 Result<Selector> Selector::from_environment() {
     Selector selector;
-    const char* path = std::getenv("WEFT_TUNING");
-    if (path && *path) WEFT_RETURN_IF_NOT_OK(selector.read_table(path));
+    const std::string path(text_setting("WEFT_TUNING"));
+    if (!path.empty()) WEFT_RETURN_IF_NOT_OK(selector.read_table(path));
     WEFT_RETURN_IF_NOT_OK(selector.read_selection());
     for (const CollectiveSpec& spec : algorithm::catalogue()) {
-        const char* text = std::getenv(setting_of(spec).c_str());
-        if (text && *text) WEFT_RETURN_IF_NOT_OK(selector.force(spec.collective, text));
+        const std::string former = former_setting("WEFT_ALGORITHM_", spec.name);
+        const char* const text = std::getenv(former.c_str());
+        if (!text || !*text) continue;
+        const Result<Choice> choice = parse_choice(spec, text, former);
+        if (!choice.is_ok()) return choice.status();
+        selector.put({spec.collective, text, *choice}, former);
     }
+    WEFT_RETURN_IF_NOT_OK(selector.force(text_setting(list_setting), list_setting));
     return selector;
 }
 
-Status Selector::force(Collective collective, const std::string& text, const std::string& name) {
-    Result<Choice> choice = parse_choice(algorithm::spec_of(collective), text, name);
-    if (!choice.is_ok()) return choice.status();
-    forced_[static_cast<std::size_t>(collective)] = Forced{*choice, name, text};
+void Selector::put(const NamedChoice& forced, const std::string& name) {
+    forced_[static_cast<std::size_t>(forced.collective)] = Forced{forced.choice, name, forced.text};
+}
+
+Status Selector::force(std::string_view list, const std::string& name) {
+    const Result<std::vector<NamedChoice>> choices = parse_choices(list, name);
+    if (!choices.is_ok()) return choices.status();
+    for (const NamedChoice& one : *choices) put(one, choice_name(name, one.collective));
     return ok;
 }
 
-Status Selector::read_table(const char* path) {
-    const std::string source = std::string("WEFT_TUNING=") + path;
-    Result<std::string> text = read_text_file(path);
+Status Selector::force(Collective collective, const std::string& text) {
+    return force(std::string(algorithm::spec_of(collective).name) + "=" + text, list_setting);
+}
+
+Status Selector::read_table(const std::string& path) {
+    const std::string source = "WEFT_TUNING=" + path;
+    Result<std::string> text = read_text_file(path.c_str());
     if (!text.is_ok())
         return not_readable(text.status(), source, "expected a file as `weft tune` writes it");
     auto table = std::make_shared<AlgorithmTable>();
@@ -79,19 +100,19 @@ Status Selector::read_table(const char* path) {
 }
 
 Status Selector::read_selection() {
-    const char* const by = std::getenv("WEFT_SELECT");
-    const std::string how = by ? by : "";
-    if (how.empty() || how == "table") return ok;
-    if (how != "model" && how != "model:cpu") {
-        return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_SELECT = '%s'; expected table, model or model:cpu", by);
-    }
-    const char* const path = std::getenv("WEFT_MODEL");
+    if (text_setting("WEFT_SELECT").empty()) return ok;
+    const Result<std::optional<std::string_view>> by = word_setting("WEFT_SELECT");
+    if (!by.is_ok()) return by.status();
+    if (*by == "table") return ok;
+    const std::string how(**by);
+    const std::string path(text_setting("WEFT_MODEL"));
     constexpr const char* expected = "expected a file as `weft bench loggp --json` writes it";
-    if (!path || !*path)
-        return failure(WEFT_REFUSED_SETTING, "WEFT_SELECT=%s without WEFT_MODEL; %s", by, expected);
-    const std::string source = std::string("WEFT_MODEL=") + path;
-    Result<std::string> text = read_text_file(path);
+    if (path.empty()) {
+        return failure(WEFT_REFUSED_SETTING, "WEFT_SELECT=%s without WEFT_MODEL; %s", how.c_str(),
+                       expected);
+    }
+    const std::string source = "WEFT_MODEL=" + path;
+    Result<std::string> text = read_text_file(path.c_str());
     if (!text.is_ok()) return not_readable(text.status(), source, expected);
     Result<model::MeasuredParameters> parameters = model::read_measured(*text);
     if (!parameters.is_ok()) return not_readable(parameters.status(), source, expected);
@@ -129,7 +150,8 @@ std::string Selector::text() const {
     std::string text;
     for (const CollectiveSpec& spec : algorithm::catalogue()) {
         const auto& forced = forced_[static_cast<std::size_t>(spec.collective)];
-        if (forced) text += std::string(spec.name) + "=" + forced->text + "\n";
+        if (!forced) continue;
+        text += (text.empty() ? "" : ",") + std::string(spec.name) + "=" + forced->text;
     }
     return text;
 }

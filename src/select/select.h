@@ -16,27 +16,26 @@
 
 namespace weft {
 
-// "WEFT_ALGORITHM_BCAST".
-std::string setting_of(const algorithm::CollectiveSpec& spec);
+// Prints, on standard error, what the environment has that is no setting, or was renamed.
+void warn_of_settings();
 
 class Selector {
   public:
     // Forces nothing, and follows the shipped table.
     Selector() = default;
 
-    // Reads WEFT_ALGORITHM_<COLLECTIVE>, such as WEFT_ALGORITHM_BCAST=chain:segment=64K,window=8 or
-    // WEFT_ALGORITHM_ALLGATHER=bruck:ports=3. Refuses unknown names and forms with a sentence that
-    // lists the known ones, and tuning that the algorithm does not follow. WEFT_TUNING: a file with
-    // a table, whose lines take precedence over the shipped ones. WEFT_SELECT=model or model:cpu,
-    // and WEFT_MODEL: a file with measured parameters of the model.
+    // Reads WEFT_ALGORITHM, such as bcast=chain:segment=64K,window=8,allgather=bruck:ports=3.
+    // Refuses unknown names and forms with a sentence that lists the known ones, and tuning that
+    // the algorithm does not follow. WEFT_TUNING: a file with a table, whose lines take precedence
+    // over the shipped ones. WEFT_SELECT=model or model:cpu, and WEFT_MODEL: a file with measured
+    // parameters of the model. (One variable for each collective, WEFT_ALGORITHM_BCAST=chain, works
+    // for one more release.)
     static Result<Selector> from_environment();
 
-    // From now on the calls of this collective use what `text` says, as above. `name` is the
-    // setting's, for sentences.
-    Status force(Collective collective, const std::string& text, const std::string& name);
-    Status force(Collective collective, const std::string& text) {
-        return force(collective, text, setting_of(algorithm::spec_of(collective)));
-    }
+    // From now on the calls of the collectives in the list use what it says, as above. `name`: the
+    // list's, for sentences.
+    Status force(std::string_view list, const std::string& name);
+    Status force(Collective collective, const std::string& text);
 
     // The engine that selects the table's lines for an engine: the one with which all ranks joined
     // the job; none: they differ. It is not the engine in use, which each rank may change for
@@ -46,7 +45,7 @@ class Selector {
     // Refuses a call that does not meet the forced algorithm's needs.
     Result<Choice> choose(const algorithm::GlobalArgs& agreed) const;
 
-    // All forced algorithms, to compare with other ranks'.
+    // All forced algorithms, as WEFT_ALGORITHM takes them, to compare with other ranks'.
     std::string text() const;
     // The same for the file that WEFT_TUNING names: a hash of its content; empty: none is named.
     const std::string& tuning() const { return tuning_; }
@@ -56,10 +55,11 @@ class Selector {
   private:
     struct Forced {
         Choice choice;
-        std::string name;
+        std::string name;  // of the setting, for sentences
         std::string text;
     };
-    Status read_table(const char* path);
+    void put(const NamedChoice& forced, const std::string& name);
+    Status read_table(const std::string& path);
     Status read_selection();
 
     std::shared_ptr<const AlgorithmTable> table_;  // of WEFT_TUNING

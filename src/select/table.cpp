@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/setting.h"
-#include "select/setting.h"
 
 namespace weft {
 namespace {
@@ -23,49 +22,6 @@ std::string_view take_word(std::string_view& text) {
 }
 
 }  // namespace
-
-Result<Choice> parse_choice(const CollectiveSpec& spec, const std::string& text,
-                            const std::string& name) {
-    Result<AlgorithmSetting> setting = parse_algorithm(name.c_str(), text);
-    if (!setting.is_ok()) return setting.status();
-    Choice choice{spec.find(setting->name), {}};
-    if (!choice.algorithm) {
-        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\" is not known; expected one of: %s",
-                       name.c_str(), setting->name.c_str(), spec.known_names().c_str());
-    }
-    using algorithm::Tunes;
-    const Tunes tunes = choice.algorithm->tunes;
-    const struct {
-        bool is_set;
-        bool is_followed;
-        const char* what;
-    } parameters[] = {
-        {setting->segment_bytes || setting->window, tunes == Tunes::segments, "segments"},
-        {setting->ports.has_value(), tunes == Tunes::ports, "ports"},
-        {setting->throttle.has_value(), tunes == Tunes::throttle, "throttle"},
-        {setting->inner.has_value(), choice.algorithm->follows_inner(), "inner algorithm"},
-        {setting->leaders.has_value(), tunes == Tunes::leaders, "choice of leaders"}};
-    for (const auto& parameter : parameters) {
-        if (!parameter.is_set || parameter.is_followed) continue;
-        return failure(WEFT_REFUSED_SETTING, "%s: \"%s\"; %s has no %s", name.c_str(), text.c_str(),
-                       setting->name.c_str(), parameter.what);
-    }
-    if (setting->segment_bytes) choice.tuning.segment_bytes = *setting->segment_bytes;
-    if (setting->window) choice.tuning.window = *setting->window;
-    if (setting->ports) choice.tuning.ports = *setting->ports;
-    if (setting->throttle) choice.tuning.throttle = *setting->throttle;
-    if (setting->leaders) choice.tuning.leaders = *setting->leaders;
-    if (!setting->inner) return choice;
-    const algorithm::Algorithm* inner = spec.find(*setting->inner);
-    if (!inner || inner->follows_topology) {
-        return failure(WEFT_REFUSED_SETTING,
-                       "%s: \"%s\": inner=%s is not a flat algorithm; expected one of: %s",
-                       name.c_str(), text.c_str(), setting->inner->c_str(),
-                       algorithm::names_of(spec.flat_algorithms()).c_str());
-    }
-    choice.tuning.inner = inner;
-    return choice;
-}
 
 Status AlgorithmTable::add(std::string_view text, const std::string& source) {
     for (int number = 1; !text.empty(); ++number) {
@@ -92,7 +48,7 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
                        where.c_str(), static_cast<int>(std::min(all.size(), quoted_max)),
                        all.data(), engine_names().c_str());
     }
-    Result<Choice> choice = parse_choice(*spec, std::string(word), where);
+    Result<Choice> choice = parse_choice(*spec, word, where);
     if (!choice.is_ok()) return choice.status();
     line.choice = *choice;
     lines_.push_back(line);

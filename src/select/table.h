@@ -9,24 +9,13 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithm/catalogue.h"
 #include "base/engine_kind.h"
+#include "select/choice.h"
 
 namespace weft {
 
 // The text of src/select/shipped.table.
 extern const char* const shipped_table;
-
-// An algorithm and its parameters.
-struct Choice {
-    const algorithm::Algorithm* algorithm = nullptr;
-    algorithm::Tuning tuning;
-};
-
-// Parses "chain:segment=64K". Refuses unknown names, and tuning that the algorithm does not follow,
-// with a sentence that begins with `name`.
-Result<Choice> parse_choice(const algorithm::CollectiveSpec& spec, const std::string& text,
-                            const std::string& name);
 
 class AlgorithmTable {
   public:

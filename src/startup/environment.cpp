@@ -28,6 +28,11 @@ constexpr std::int64_t timeout_default_ns = 60'000'000'000;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
+// Of a variable that a launcher sets, Weft's or another.
+Setting whole_number(const char* name, std::int64_t min, std::int64_t max) {
+    return number_setting(SettingInfo{name, nullptr, SettingForm::whole_number(min, max)});
+}
+
 struct JobRank {
     Rank rank = 0;
     Rank ranks = 1;
@@ -43,11 +48,11 @@ Result<JobRank> place_from_environment() {
                        "(from weft run) or WEFT_STARTUP_DIR together",
                        name);
     }
-    Setting ranks = whole_number_setting("WEFT_RANKS", {1, wire_ranks_max});
+    const Setting ranks = whole_number("WEFT_RANKS", 1, wire_ranks_max);
     if (!ranks.is_ok()) return ranks.status();
-    Setting rank = whole_number_setting("WEFT_RANK", {0, **ranks - 1});
+    const Setting rank = whole_number("WEFT_RANK", 0, **ranks - 1);
     if (!rank.is_ok()) return rank.status();
-    Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
+    Setting timeout = number_setting("WEFT_STARTUP_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     return JobRank{static_cast<Rank>(**rank), static_cast<Rank>(**ranks),
                    timeout->value_or(timeout_default_ns)};
@@ -65,8 +70,7 @@ bool is_unix_stream(int fd) {
 bool take_socket(int fd) { return is_unix_stream(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text) {
-    Setting startup_fd =
-        whole_number_setting("WEFT_STARTUP_FD", {0, std::numeric_limits<int>::max()});
+    const Setting startup_fd = whole_number("WEFT_STARTUP_FD", 0, std::numeric_limits<int>::max());
     if (!startup_fd.is_ok()) return startup_fd.status();
     const auto fd = static_cast<int>(**startup_fd);
     if (!take_socket(fd)) {
@@ -97,11 +101,11 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
                        "PMI_FD (Hydra: without -pmi-port)",
                        name);
     }
-    Setting ranks = whole_number_setting("PMI_SIZE", {1, wire_ranks_max});
+    const Setting ranks = whole_number("PMI_SIZE", 1, wire_ranks_max);
     if (!ranks.is_ok()) return ranks.status();
-    Setting rank = whole_number_setting("PMI_RANK", {0, **ranks - 1});
+    const Setting rank = whole_number("PMI_RANK", 0, **ranks - 1);
     if (!rank.is_ok()) return rank.status();
-    Setting fd = whole_number_setting("PMI_FD", {0, std::numeric_limits<int>::max()});
+    const Setting fd = whole_number("PMI_FD", 0, std::numeric_limits<int>::max());
     if (!fd.is_ok()) return fd.status();
     if (!take_socket(static_cast<int>(**fd))) {
         return failure(WEFT_REFUSED_SETTING,
@@ -170,7 +174,7 @@ bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
 
 // Startup from the variables of an MPI launcher, if there is one.
 Result<std::unique_ptr<Startup>> launched_as_mpi() {
-    Setting timeout = seconds_setting("WEFT_STARTUP_TIMEOUT");
+    Setting timeout = number_setting("WEFT_STARTUP_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     const std::int64_t timeout_ns = timeout->value_or(timeout_default_ns);
     if (speaks_pmix()) return Pmix::connect(timeout_ns);

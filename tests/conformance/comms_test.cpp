@@ -71,11 +71,11 @@ TEST(CommsOverConnections, CarryAllCollectives) {
     for (const char* connections : {"1", "3"}) {
         expect_success(surroundings("tcp").command(
             {4, "tests/conformance/comms_program thread all_collectives",
-             std::string("WEFT_CONNECTIONS=") + connections}));
+             std::string("WEFT_RESOURCES=connections=") + connections}));
     }
     const Surroundings& mixed = surroundings("mixed");
     if (!mixed.absence().empty()) GTEST_SKIP() << mixed.absence();
-    for (const char* settings : {"", "WEFT_CONNECTIONS=1", "WEFT_CONNECTIONS=3"}) {
+    for (const char* settings : {"", "WEFT_RESOURCES=connections=1", "WEFT_RESOURCES=connections=3"}) {
         for (const char* name : {"all_collectives", "interleaved"}) {
             expect_success(mixed.command(
                 {.ranks = 4,

@@ -1116,7 +1116,7 @@ void random_programs(weft_comm world, std::uint64_t first_seed, bool beside_comp
                 const bool is_funneled = std::getenv("WEFT_TEST_ONE_THREAD") != nullptr;
                 RankRun run(
                     calls, c, program,
-                    {.may_thread = !is_funneled, .may_poll = world_size <= 2, .may_own = true});
+                    {.may_thread = !is_funneled, .may_poll = false, .may_own = true});
                 const Watchdog watchdog({&run}, 50, c.text());
                 run.run();
                 if (wrong.empty() && !run.wrong().empty()) wrong = c.text() + ": " + run.wrong();

@@ -28,7 +28,7 @@ static bool has_connections() {
 }
 
 int main() {
-    setenv("WEFT_ALGORITHM_BCAST", "chain:segment=1001", 1);
+    setenv("WEFT_ALGORITHM", "bcast=chain:segment=1001", 1);
     int rank = -1;
     if (weft_init() != WEFT_OK) return std::fprintf(stderr, "%s\n", weft_last_detail()), 1;
     weft_comm world = weft_comm_world();

@@ -31,7 +31,7 @@ void sleep_undisturbed(const char* when) {
 
 int main() {
     constexpr std::size_t bytes = 256 << 10;
-    setenv("WEFT_ALGORITHM_BCAST", "chain:segment=64K", 1);
+    setenv("WEFT_ALGORITHM", "bcast=chain:segment=64K", 1);
     must(weft_init(), "weft_init");
     sleep_undisturbed("after weft_init");
     int rank = 0;

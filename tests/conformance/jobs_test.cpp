@@ -120,11 +120,11 @@ TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
     const std::string build = WEFT_BUILD_DIR;
     ChildProcess job(build +
                      "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
-                     "WEFT_ALGORITHM_BCAST=chain; fi; exec " +
+                     "WEFT_ALGORITHM=bcast=chain; fi; exec " +
                      build + "/tests/conformance/comms_program manual all_collectives'");
     job.finish();
     EXPECT_NE(job.status, 0);
-    EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM_BCAST='chain', rank 0 has ''"),
+    EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM='bcast=chain', rank 0 has ''"),
               std::string::npos)
         << job.err;
 }
@@ -143,8 +143,8 @@ std::string said_with_bad(const std::string& setting) {
 // The others learn it from weft_init, too: they do not get as far as a collective.
 TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
     for (const std::string name :
-         {"WEFT_ENGINE", "WEFT_ALGORITHM_BCAST", "WEFT_TUNING", "WEFT_TIMEOUT", "WEFT_TRANSPORT",
-          "WEFT_SHM_RING", "WEFT_TOPOLOGY", "WEFT_STATS", "WEFT_SELECT"}) {
+         {"WEFT_ENGINE", "WEFT_ALGORITHM", "WEFT_TUNING", "WEFT_TIMEOUT", "WEFT_TRANSPORT",
+          "WEFT_RESOURCES", "WEFT_TOPOLOGY", "WEFT_STATS", "WEFT_SELECT"}) {
         const std::string said = said_with_bad(name);
         for (const std::string rank : {"0", "1", "2"})
             EXPECT_TRUE(contains(
@@ -155,7 +155,7 @@ TEST(JobsThatDiffer, AreRefusedOnAllRanksForAMalformedSetting) {
 TEST(JobsOnATorus, HaveItOnAllRanksInTheirOrder) {
     const std::string job = WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
                                            "/tests/conformance/comms_program manual ";
-    const std::string chosen = "WEFT_ALGORITHM_GATHER=torus WEFT_ALGORITHM_ALLTOALL=torus ";
+    const std::string chosen = "WEFT_ALGORITHM=gather=torus,alltoall=torus ";
     expect_success("WEFT_TOPOLOGY=torus:2x2 " + chosen + job + "all_collectives");
     const std::string lacks =
         "=torus needs a torus (WEFT_TOPOLOGY) of the communicator's ranks, in this order; this "

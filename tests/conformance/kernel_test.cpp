@@ -164,7 +164,7 @@ TEST(Statistics, SayWhetherTheThreadWorksOnDemand) {
         return job.err;
     };
     EXPECT_TRUE(contains(said(""), "engine auto (on demand); "));
-    EXPECT_TRUE(contains(said("WEFT_ON_DEMAND=0"), "engine auto (eager); "));
+    EXPECT_TRUE(contains(said("WEFT_RESOURCES=on_demand=0"), "engine auto (eager); "));
     EXPECT_TRUE(contains(said("WEFT_ENGINE=manual"), "engine manual\n"));
 }
 

@@ -15,15 +15,6 @@ int fail(const char* what, const std::string& why) {
     return 1;
 }
 
-bool has_forced_algorithm() {
-    for (const CollectiveEntry& entry : collective_table) {
-        std::string name = "WEFT_ALGORITHM_";
-        for (const char* c = entry.name; *c; ++c) name += static_cast<char>(*c - 'a' + 'A');
-        if (std::getenv(name.c_str())) return true;
-    }
-    return false;
-}
-
 int main(int argc, char** argv) {
     Case c;
     if (argc < 3 || !Case::parse(argv[1], c)) return fail("usage", "CASE PATIENCE_SECONDS [plant]");
@@ -31,8 +22,8 @@ int main(int argc, char** argv) {
     const Program program = generate(c);
     PublicCalls calls;
     RankRun run(calls, c, program,
-                {.algorithms_forced = has_forced_algorithm(),
-                 .may_poll = c.ranks <= 2,
+                {.algorithms_forced = std::getenv("WEFT_ALGORITHM") != nullptr,
+                 .may_poll = false,
                  .may_own = true,
                  .plant = argc > 3});
     {

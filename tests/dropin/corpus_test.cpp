@@ -543,7 +543,7 @@ TEST_P(DropIn, AllreduceInPlaceByEveryAlgorithm) {
         if (!runs_all() && algorithm != algorithm::find_spec("allreduce")->algorithms.front())
             break;
         expect_ok(4, {"allreduce_in_place"},
-                  "WEFT_ALGORITHM_ALLREDUCE=" + std::string(algorithm->name));
+                  "WEFT_ALGORITHM=allreduce=" + std::string(algorithm->name));
     }
 }
 

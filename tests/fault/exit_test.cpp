@@ -9,7 +9,7 @@ namespace weft::test::exit_test {
 
 class ExitWhilePending : public Everywhere {};
 INSTANTIATE_TEST_SUITE_P(Jobs, ExitWhilePending,
-                         testing::ValuesIn(driven_by({"thread", "thread:poll", "kernel"})),
+                         testing::ValuesIn(driven_by({"thread", "kernel"})),
                          Everywhere::name_of);
 
 TEST_P(ExitWhilePending, EndsTheProcess) {

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Jobs, OutOfMemoryInATinyQueue, testing::ValuesIn(driven
 
 TEST_P(OutOfMemoryInATinyQueue, OncePerCallStackEndsEveryCallSoon) {
     if (!runs_all() && where().has_nodes) GTEST_SKIP() << "only in a run of all tests";
-    EXPECT_GE(failed(runs_all() ? "stacks 20" : "stacks 1", "WEFT_QUEUE_DEPTH=8"), 1);
+    EXPECT_GE(failed(runs_all() ? "stacks 20" : "stacks 1", "WEFT_RESOURCES=queue_depth=8"), 1);
 }
 
 }  // namespace weft::test::memory_test

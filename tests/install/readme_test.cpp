@@ -90,7 +90,7 @@ void expect_right(const Block& block, const Finished& done) {
 void expect_refused(const Block& block, const Finished& done) {
     EXPECT_NE(done.status, 0) << block.where << " went on: " << done.out;
     EXPECT_NE(done.status, 124) << block.where << " had to be stopped";
-    EXPECT_TRUE(contains(done.err, "WEFT_ENGINE='refused'; expected ")) << block.where;
+    EXPECT_TRUE(contains(done.err, "WEFT_ENGINE = 'refused'; expected ")) << block.where;
     EXPECT_EQ(done.out, "") << block.where << " went on";
 }
 

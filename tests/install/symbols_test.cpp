@@ -22,4 +22,34 @@ TEST(Symbols, AreTheReviewedOnes) {
            "breaks programs that were linked before.";
 }
 
+// Settings for tests are in one file, and only builds for tests have them. (libweft.so of this build,
+// and that file as other builds compile it.)
+TEST(Hooks, OfTestsAreNotInTheLibraryThatIsShipped) {
+    const std::string hook = "WEFT_HOOK_";
+    EXPECT_EQ(content(WEFT_BUILD_DIR "/libweft.so").find(hook) != hook.npos, WEFT_TEST_HOOKS != 0);
+    const Finished files = run("cd " WEFT_SOURCE_DIR " && grep -rl " + hook + " src include");
+    EXPECT_EQ(files.out, "src/base/setting.cpp\nsrc/base/setting.h\n");
+    const Folder folder;
+    const std::string object = folder / "setting.o";
+    for (const bool has_hooks : {false, true}) {
+        const Finished compiler =
+            run("cd " WEFT_SOURCE_DIR " && " WEFT_CXX_COMPILER " -std=c++20 -I include -I src " +
+                std::string(has_hooks ? "-DWEFT_TEST_HOOKS=1 " : "") +
+                "-c src/base/setting.cpp -o " + object);
+        ASSERT_EQ(compiler.status, 0) << compiler.err;
+        EXPECT_EQ(content(object).find(hook) != hook.npos, has_hooks);
+    }
+}
+
+// The library is built as it is shipped unless a preset for tests says otherwise.
+TEST(Hooks, AreOffUnlessAPresetForTestsHasThem) {
+    EXPECT_TRUE(contains(content(WEFT_SOURCE_DIR "/CMakeLists.txt"),
+                         "only its tests use (WEFT_HOOK_*)\" OFF)"));
+    const std::string presets = content(WEFT_SOURCE_DIR "/CMakePresets.json");
+    const std::size_t release = presets.find("\"name\": \"release\"");
+    ASSERT_NE(release, presets.npos);
+    const std::size_t next = presets.find("\"name\": \"asan\"");
+    EXPECT_EQ(presets.substr(release, next - release).find("WEFT_TEST_HOOKS"), presets.npos);
+}
+
 }  // namespace weft::test::symbols_test

@@ -38,14 +38,17 @@ std::vector<std::string> all_in_turn(const algorithm::GlobalArgs& size) {
     std::vector<std::string> jobs;
     for (std::size_t k = 0, most = 1; k < most; ++k) {
         std::string& settings = jobs.emplace_back();
+        char before = '=';
         for (const CollectiveSpec& spec : algorithm::catalogue()) {
             if (size.reproducible && !spec.reduces) continue;
             const std::vector<std::string> known = choices(spec, size);
             EXPECT_FALSE(known.empty()) << spec.name;
             if (known.empty()) continue;
             most = std::max(most, known.size());
-            settings += " " + setting_of(spec) + "=" + known[k % known.size()];
+            settings += before + (spec.name + ("=" + known[k % known.size()]));
+            before = ',';
         }
+        settings.insert(0, " WEFT_ALGORITHM");
     }
     return jobs;
 }

@@ -26,7 +26,7 @@ const std::vector<Surroundings>& surroundings() {
     { {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
 #if WEFT_HAS_TCP
       {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
-      {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_DEDICATE=1", false, 3, false,
+      {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_HOOK_DEDICATE=1", false, 3, false,
        true},
       {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false, true},
       {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
@@ -114,7 +114,7 @@ std::vector<Driven> driven_by(std::initializer_list<const char*> engines) {
 std::string settings_of(const std::string& engine) {
     const std::optional<EngineKind> kind = engine_named(engine);
     WEFT_ASSERT(kind);
-    return "WEFT_ENGINE=" + engine + (traits(*kind).offloads ? " WEFT_OFFER_ALL=1" : "");
+    return "WEFT_ENGINE=" + engine + (traits(*kind).offloads ? " WEFT_HOOK_OFFER_ALL=1" : "");
 }
 
 std::string absence_of(const std::string& engine) {

@@ -78,7 +78,7 @@ class ThreadJob {
     struct Options {
         EngineKind engine = EngineKind::thread;
         bool may_spin = true;
-        bool on_demand = false;  // as WEFT_ON_DEMAND
+        bool on_demand = false;  // as on_demand in WEFT_RESOURCES
         Selector selector{};
         std::optional<Torus> torus{};  // declared to be the network
         bool checks_calls = false;
@@ -86,7 +86,7 @@ class ThreadJob {
         bool dedicates = false;  // connections to streams
         shm::Settings settings = shm::Settings::defaults(4);
         Over over = Over::shm;
-        bool offers_all = false;  // as WEFT_OFFER_ALL
+        bool offers_all = false;  // as WEFT_HOOK_OFFER_ALL
         unsigned queue_depth = 1024;
 #if WEFT_HAS_TCP
         tcp::Settings tcp{.interfaces = "127.0.0.1"};

@@ -140,7 +140,7 @@ for row, cells in zip(rows, table):
                  "bind", "transport"):
         assert isinstance(about[name], str) and about[name], name
     assert isinstance(about["flags"], str) and about["cpus"] >= 1
-    assert about["settings"]["WEFT_SHM_RING"] == "1048576"
+    assert about["settings"]["WEFT_RESOURCES"] == "shm_ring=1M"
     assert len(about["affinity"]) == about["ranks"] == len(row["samples"]) == 2
     assert all(about["affinity"]), about["affinity"]
     assert row["bench"] == "overlap" and row["repetitions"] == 3 and row["work_iterations"] >= 1
@@ -157,7 +157,7 @@ TEST(BenchOverlap, WritesOneLineOfJsonPerRow) {
         "--collective ibarrier,iallreduce --engine manual,thread --sizes 8,512 --repetitions 3 "
         "--tests 0 --budget 0.000000 --ranks 2 --bind core --transport auto --json '" +
         rows + "'";
-    const Finished job = run("WEFT_SHM_RING=1048576 " + bench + "overlap " + arguments);
+    const Finished job = run("WEFT_RESOURCES=shm_ring=1M " + bench + "overlap " + arguments);
     EXPECT_EQ(job.status, 0) << job.err;
     std::ofstream(folder / "reader.py") << reader;
     std::ofstream(folder / "output") << job.out;
@@ -373,7 +373,7 @@ TEST(BenchBackground, RefusesWhatItDoesNotKnow) {
     }
     const Finished algorithm = run(bench + "background --nodes 0 --case ibcast:teleport");
     EXPECT_NE(algorithm.status, 0);
-    EXPECT_TRUE(contains(algorithm.err, "WEFT_ALGORITHM_BCAST"));
+    EXPECT_TRUE(contains(algorithm.err, "WEFT_ALGORITHM=bcast"));
 }
 
 TEST(BenchLatency, PrintsARowForEachEngine) {
@@ -421,7 +421,7 @@ for row, cells in zip(rows, table):
     near(statistics.median(pairs), float(cells[3]), 3)
     near(100 * statistics.median(row["samples"]["outside"]), float(cells[5]), 1)
     near(statistics.median(row["samples"]["computations"]), float(cells[7]), 1)
-    assert row["circumstances"]["settings"]["WEFT_ALGORITHM_BCAST"] == "chain:segment=16K"
+    assert row["circumstances"]["settings"]["WEFT_ALGORITHM"] == "bcast=chain:segment=16K"
 )";
 
 const char* const nothing_is_preempted =
@@ -519,7 +519,7 @@ for row, cells in zip(rows, table):
     near(statistics.median(taken), float(cells[8]))
     if row["engine"] == "thread":
         assert cells[6] == cells[7] == "1.00"
-    assert row["circumstances"]["settings"]["WEFT_ALGORITHM_BCAST"].startswith("chain:segment=")
+    assert row["circumstances"]["settings"]["WEFT_ALGORITHM"].startswith("bcast=chain:segment=")
     assert len(set(row["circumstances"]["affinity"])) >= 2
 )";
 

@@ -143,6 +143,29 @@ TEST(Info, AJobReportsAMisspeltSettingOnce) {
               "WEFT_ENGINE?\n");
 }
 
+// By one rank of the two, in a form that can be copied.
+TEST(Info, RenamedVariablesWorkAndAreReportedOnce) {
+    const Finished done =
+        run("WEFT_ALGORITHM_BARRIER=dissemination:ports=3 WEFT_ALGORITHM_BCAST=chain " + job);
+    EXPECT_EQ(done.status, 0) << done.err;
+    EXPECT_EQ(done.err,
+              "weft: WEFT_ALGORITHM_BARRIER and WEFT_ALGORITHM_BCAST are now "
+              "WEFT_ALGORITHM=barrier=dissemination:ports=3,bcast=chain\n");
+    const Finished refused = run("WEFT_ALGORITHM_BARRIER=dissemination:port=3 " + job);
+    EXPECT_NE(refused.status, 0);
+    EXPECT_TRUE(
+        contains(refused.err, "WEFT_ALGORITHM_BARRIER: \"dissemination:port=3\"; expected"));
+}
+
+TEST(Info, SaysWhatTheSettingsAre) {
+    auto lines = info("WEFT_CHECK=1 WEFT_TIMEOUT=soon");
+    EXPECT_EQ(lines["WEFT_CHECK"], "1: every collective first compares all ranks' calls");
+    EXPECT_EQ(lines["WEFT_SHM_LARGE"],
+              "not set (ring): how large messages travel in shared memory");
+    EXPECT_TRUE(contains(lines["settings"], "refused: WEFT_TIMEOUT = 'soon'; expected seconds"));
+    EXPECT_FALSE(info().contains("settings"));
+}
+
 TEST(Info, IsRefusedATransportThatNeedsTheProgramsMpi) {
     const Finished done = run("WEFT_TRANSPORT=mpi " + job);
     EXPECT_NE(done.status, 0);

@@ -47,7 +47,7 @@ class Links : public testing::TestWithParam<Way> {
         const Finished job =
             run("PATH=$PATH:/usr/sbin:/sbin UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_TRANSPORT=" +
                 std::string(GetParam().transport) + " " + settings_of(GetParam().engine) +
-                " WEFT_ALGORITHM_ALLGATHER=" + GetParam().algorithm +
+                " WEFT_ALGORITHM=allgather=" + GetParam().algorithm +
                 " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
                 " --rate 1gbit --links " + std::to_string(links) +
                 " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +

@@ -57,13 +57,13 @@ TEST(ScheduleCommand, TakesTheAlgorithmThatTheLibraryWouldTake) {
     EXPECT_EQ(chosen("", "bcast -n 8 --bytes 1M"), "chain");
     EXPECT_EQ(chosen("", "bcast -n 8 --nodes 8 --bytes 4K"), "knomial:ports=3");
     EXPECT_EQ(chosen("", "bcast -n 8 --nodes 8 --bytes 1M"), "chain:segment=16384");
-    EXPECT_EQ(chosen("WEFT_ALGORITHM_BCAST=circulant", "bcast -n 8"), "circulant");
+    EXPECT_EQ(chosen("WEFT_ALGORITHM=bcast=circulant", "bcast -n 8"), "circulant");
     EXPECT_TRUE(contains(schedule("alltoall -n 8 --bytes 1M").out, "alltoall shift, 8 ranks"));
     EXPECT_EQ(schedule("alltoall -a flat").err, "") << "it was named";
     const Finished refused =
-        run("WEFT_ALGORITHM_BCAST=none " WEFT_BUILD_DIR "/weft schedule bcast");
+        run("WEFT_ALGORITHM=bcast=none " WEFT_BUILD_DIR "/weft schedule bcast");
     EXPECT_EQ(refused.status, 2);
-    EXPECT_TRUE(contains(refused.err, "WEFT_ALGORITHM_BCAST"));
+    EXPECT_TRUE(contains(refused.err, "WEFT_ALGORITHM=bcast"));
 }
 
 TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {

@@ -452,7 +452,7 @@ TEST(Call, AForcedAlgorithmThatIsNotForTheOperationIsRefused) {
     signature.commutative = false;
     EXPECT_EQ(build_schedule(signature, root, selector, false).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
-                 "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
+                 "WEFT_ALGORITHM=allreduce=ring needs an operation that commutes; this call's "
                  "does not");
     EXPECT_TRUE(build_schedule(signature, root, Selector(), false).is_ok());
 }

@@ -12,7 +12,7 @@ namespace weft::card_test {
 RankCard card_of(const char* version, const char* bcast) {
     RankCard card;
     card.version = version;
-    card.settings = {{"WEFT_TRANSPORT", ""}, {"WEFT_ALGORITHM_BCAST", bcast}};
+    card.settings = {{"WEFT_TRANSPORT", ""}, {"WEFT_ALGORITHM", bcast}};
     return card;
 }
 
@@ -143,7 +143,7 @@ TEST(Card, AnotherSettingIsRefusedByRankAndName) {
     EXPECT_EQ(status.code, WEFT_REFUSED_SETTING);
     EXPECT_EQ(status.rank, 1);
     EXPECT_STREQ(last_detail(),
-                 "rank 1 has WEFT_ALGORITHM_BCAST='', rank 0 has 'chain'; expected the same");
+                 "rank 1 has WEFT_ALGORITHM='', rank 0 has 'chain'; expected the same");
 }
 
 }  // namespace weft::card_test

@@ -9,9 +9,9 @@
 #include <fstream>
 #include <string>
 
+#include "base/setting.h"
 #include "model/closed_form.h"
 #include "select/select.h"
-#include "select/setting.h"
 
 namespace weft::select_test {
 
@@ -24,8 +24,9 @@ class Select : public testing::Test {
 
     static void clear() {
         for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
-            unsetenv(setting_of(spec).c_str());
+            unsetenv(former_setting("WEFT_ALGORITHM_", spec.name).c_str());
         }
+        unsetenv("WEFT_ALGORITHM");
         unsetenv("WEFT_TUNING");
         unsetenv("WEFT_SELECT");
         unsetenv("WEFT_MODEL");
@@ -122,8 +123,7 @@ TEST_F(Select, EveryCallHasAnAlgorithm) {
 }
 
 TEST_F(Select, ForcedAlgorithmsAndTuningWin) {
-    setenv("WEFT_ALGORITHM_BCAST", "chain:segment=64K,window=3", 1);
-    setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
+    setenv("WEFT_ALGORITHM", "bcast=chain:segment=64K,window=3,allgather=bruck", 1);
     const Selector selector = read();
     EXPECT_EQ(choice(selector, Collective::bcast, 2, 8), "chain");
     EXPECT_EQ(selector.choose(of(Collective::bcast, {}))->tuning.segment_bytes, 64 * 1024);
@@ -141,16 +141,16 @@ TEST_F(Select, OnlyWhatACallAllows) {
     size.commutative = false;
     EXPECT_STREQ(read().choose(of(Collective::allreduce, size))->algorithm->name, "rabenseifner");
 
-    setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
+    setenv("WEFT_ALGORITHM", "allreduce=ring", 1);
     EXPECT_EQ(read().choose(of(Collective::allreduce, size)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
-                 "WEFT_ALGORITHM_ALLREDUCE=ring needs an operation that commutes; this call's "
+                 "WEFT_ALGORITHM=allreduce=ring needs an operation that commutes; this call's "
                  "does not");
 
-    setenv("WEFT_ALGORITHM_ALLGATHER", "standard_exchange:ports=2", 1);
+    setenv("WEFT_ALGORITHM", "allgather=standard_exchange:ports=2", 1);
     EXPECT_EQ(read().choose(of(Collective::allgather, size)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
-                 "WEFT_ALGORITHM_ALLGATHER=standard_exchange:ports=2 needs a number of ranks that "
+                 "WEFT_ALGORITHM=allgather=standard_exchange:ports=2 needs a number of ranks that "
                  "is a power of 3; this call has 8");
     size.ranks = 9;
     EXPECT_EQ(read().choose(of(Collective::allgather, size))->tuning.ports, 2u);
@@ -160,21 +160,21 @@ TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
     const std::vector<Rank> marks = {0, 0, 0, 1, 1, 2};
     const Topology nodes(marks);
     GlobalArgs call = of(Collective::allgather, {.ranks = 6, .topology = &nodes});
-    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=ring", 1);
+    setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=2,inner=ring", 1);
     EXPECT_STREQ(read().choose(call)->tuning.inner->name, "ring");
     EXPECT_EQ(read().choose(call)->tuning.leaders, 2u);
 
     // Its needs are those of a call among leaders: of three nodes, or with two leaders where there
     // are two ranks.
-    setenv("WEFT_ALGORITHM_ALLGATHER", "hierarchical:inner=standard_exchange", 1);
+    setenv("WEFT_ALGORITHM", "allgather=hierarchical:inner=standard_exchange", 1);
     EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(
         last_detail(),
-        "WEFT_ALGORITHM_ALLGATHER=hierarchical:inner=standard_exchange needs among leaders "
+        "WEFT_ALGORITHM=allgather=hierarchical:inner=standard_exchange needs among leaders "
         "a number of ranks that is a power of 2; this call has 3");
-    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=standard_exchange", 1);
+    setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=2,inner=standard_exchange", 1);
     EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
-    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=3,inner=standard_exchange", 1);
+    setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=3,inner=standard_exchange", 1);
     EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
     const Topology even{std::span<const Rank>{marks}.subspan(1)};
     call.ranks = 5;
@@ -182,7 +182,7 @@ TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
     EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
     const Topology two{std::span<const Rank>{marks}.first(5)};
     call.topology = &two;
-    setenv("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=2,inner=standard_exchange", 1);
+    setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=2,inner=standard_exchange", 1);
     EXPECT_TRUE(read().choose(call).is_ok());
 }
 
@@ -209,17 +209,17 @@ TEST_F(Select, OnlyWhatKeepsTheOrderOfAReproducibleReduction) {
     EXPECT_STREQ(read().choose(of(Collective::allreduce, call))->algorithm->name, "rabenseifner");
     call.ranks = 5;
 
-    setenv("WEFT_ALGORITHM_ALLREDUCE", "recursive_doubling", 1);
+    setenv("WEFT_ALGORITHM", "allreduce=recursive_doubling", 1);
     EXPECT_EQ(read().choose(of(Collective::allreduce, call)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
-                 "WEFT_ALGORITHM_ALLREDUCE=recursive_doubling needs a number of ranks that is a "
+                 "WEFT_ALGORITHM=allreduce=recursive_doubling needs a number of ranks that is a "
                  "power of 2 to be reproducible; this call has 5");
     call.ranks = 8;
     EXPECT_TRUE(read().choose(of(Collective::allreduce, call)).is_ok());
-    setenv("WEFT_ALGORITHM_ALLREDUCE", "ring", 1);
+    setenv("WEFT_ALGORITHM", "allreduce=ring", 1);
     EXPECT_EQ(read().choose(of(Collective::allreduce, call)).status().code, WEFT_REFUSED_SETTING);
     EXPECT_STREQ(last_detail(),
-                 "WEFT_ALGORITHM_ALLREDUCE=ring needs operands that may be combined in any order; "
+                 "WEFT_ALGORITHM=allreduce=ring needs operands that may be combined in any order; "
                  "this call is reproducible");
 }
 
@@ -267,12 +267,12 @@ TEST(Tables, AreReadFromTheEnd) {
 
 TEST(Tables, LinesForAnEngineNeedItOnAllRanks) {
     AlgorithmTable table;
-    ASSERT_TRUE(table.add("bcast binomial\nbcast engine=thread:poll chain", "here").is_ok());
+    ASSERT_TRUE(table.add("bcast binomial\nbcast engine=fiber chain", "here").is_ok());
     const GlobalArgs call = {.collective = Collective::bcast, .ranks = 3, .bytes = 1};
     const auto name = [&](std::optional<EngineKind> engine) {
         return std::string(table.choose(call, engine)->algorithm->name);
     };
-    EXPECT_EQ(name(EngineKind::thread_poll), "chain");
+    EXPECT_EQ(name(EngineKind::fiber), "chain");
     EXPECT_EQ(name(EngineKind::thread), "binomial");
     EXPECT_EQ(name(std::nullopt), "binomial");
 }
@@ -509,45 +509,113 @@ TEST_F(Select, ByModelIsRefusedWithoutParameters) {
     EXPECT_EQ(read().model(), "");
 }
 
+// A comma comes before another parameter, or another collective.
+TEST_F(Select, OneVariableNamesAlgorithmsOfSeveralCollectives) {
+    const char* const list =
+        "bcast=chain:segment=64K,window=8,allgather=multi_leader:leaders=2,inner=ring,"
+        "gather=binomial,neighbor_allgather=flat";
+    setenv("WEFT_ALGORITHM", list, 1);
+    const Selector selector = read();
+    EXPECT_EQ(choice(selector, Collective::bcast, 8, 8), "chain");
+    EXPECT_EQ(choice(selector, Collective::gather, 8, 8), "binomial");
+    // In the catalogue's order, so that ranks may name them in any.
+    EXPECT_EQ(selector.text(),
+              "bcast=chain:segment=64K,window=8,gather=binomial,"
+              "allgather=multi_leader:leaders=2,inner=ring,neighbor_allgather=flat");
+}
+
+TEST_F(Select, AListThatIsNotUnderstoodIsRefused) {
+    std::string collectives;
+    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue())
+        collectives += (collectives.empty() ? "" : ", ") + std::string(spec.name);
+    const std::string expected = "; expected COLLECTIVE=ALGORITHM, of " + collectives;
+    const std::string bcasts = algorithm::spec_of(Collective::bcast).known_names();
+    for (const auto& [list, sentence] : std::vector<std::pair<std::string, std::string>>{
+             {"bcats=chain", "WEFT_ALGORITHM: \"bcats\" is no collective" + expected},
+             {"chain", "WEFT_ALGORITHM: \"chain\" is no collective" + expected},
+             {"IBCAST=chain", "WEFT_ALGORITHM: \"IBCAST\" is no collective" + expected},
+             {"=chain", "WEFT_ALGORITHM: \"\" is no collective" + expected},
+             {",", "WEFT_ALGORITHM: \"\" is no collective" + expected},
+             {"window=8", "WEFT_ALGORITHM: \"window\" is no collective" + expected},
+             {"bcast=chain:segment=64K,allgathr=bruck",
+              "WEFT_ALGORITHM: \"allgathr\" is neither a collective nor a parameter" + expected},
+             {"bcast=chain,",
+              "WEFT_ALGORITHM: \"\" is neither a collective nor a parameter" + expected},
+             {"bcast=chain, allgather=ring",
+              "WEFT_ALGORITHM: \" allgather\" is neither a collective nor a parameter" + expected},
+             {"bcast=chain,bcast=binomial",
+              "WEFT_ALGORITHM: bcast is there twice; expected it once"},
+             {"bcast", "WEFT_ALGORITHM: \"bcast\"; expected bcast=ALGORITHM, one of: " + bcasts},
+             {"allgather=ring,bcast",
+              "WEFT_ALGORITHM: \"bcast\"; expected bcast=ALGORITHM, one of: " + bcasts},
+             {"bcast=", "WEFT_ALGORITHM=bcast: \"\" is not known; expected one of: " + bcasts},
+             {"bcast=,allgather=ring",
+              "WEFT_ALGORITHM=bcast: \"\" is not known; expected one of: " + bcasts},
+             {"allgather=ring,bcast=chian",
+              "WEFT_ALGORITHM=bcast: \"chian\" is not known; expected one of: " + bcasts},
+             {"bcast=chain,window=8",
+              "WEFT_ALGORITHM=bcast: \"chain,window=8\" is not known; a colon comes before "
+              "parameters; expected one of: " +
+                  bcasts},
+             {"bcast=chain:,allgather=ring",
+              "WEFT_ALGORITHM=bcast: \"chain:\"; expected NAME, NAME:segment=BYTES,window=COUNT, "
+              "NAME:ports=COUNT, NAME:throttle=1 or NAME:leaders=COUNT,inner=NAME"},
+             {"bcast=chain:segment=64K,ports=2,allgather=ring",
+              "WEFT_ALGORITHM=bcast: \"chain:segment=64K,ports=2\"; chain has no ports"}}) {
+        EXPECT_EQ(refusal("WEFT_ALGORITHM", list.c_str()), sentence) << list;
+    }
+}
+
+// For one more release. The list counts where both name a collective.
+TEST_F(Select, OneVariableForEachCollectiveStillWorks) {
+    setenv("WEFT_ALGORITHM_BCAST", "binomial", 1);
+    setenv("WEFT_ALGORITHM_ALLGATHER", "bruck", 1);
+    setenv("WEFT_ALGORITHM_GATHER", "", 1);
+    setenv("WEFT_ALGORITHM", "bcast=chain", 1);
+    EXPECT_EQ(read().text(), "bcast=chain,allgather=bruck");
+}
+
 TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chian"),
-              "WEFT_ALGORITHM_BCAST: \"chian\" is not known; expected one of: " +
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "bcast=chian"),
+              "WEFT_ALGORITHM=bcast: \"chian\" is not known; expected one of: " +
                   algorithm::spec_of(Collective::bcast).known_names());
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
-              "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, such as 64K");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=0"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:window=1M"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:speed=9"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "chain:segment"), "");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "bcast=chain:segment=x"),
+              "WEFT_ALGORITHM=bcast: \"chain:segment=x\"; expected segment=BYTES, such as 64K");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "bcast=chain:window=0"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "bcast=chain:window=1M"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "bcast=chain:speed=9"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "bcast=chain:segment"), "");
     for (const char* const form :
          {"chain:", "chain::", "chain:,", "chain:segment=64K,", "chain:segment=64K,,window=2",
           "chain:,segment=64K", ":", "chain:segment=64K:window=2"}) {
-        EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", form), "") << form;
+        EXPECT_NE(refusal("WEFT_ALGORITHM", (std::string("bcast=") + form).c_str()), "") << form;
     }
-    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=0"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "bruck:ports=65"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BCAST", "binomial:throttle=2"), "");
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:throttle=1"),
-              "WEFT_ALGORITHM_BCAST: \"chain:throttle=1\"; chain has no throttle");
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "ring:ports=2"),
-              "WEFT_ALGORITHM_ALLGATHER: \"ring:ports=2\"; ring has no ports");
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "binomial:segment=64K"),
-              "WEFT_ALGORITHM_BCAST: \"binomial:segment=64K\"; binomial has no segments");
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "ring:inner=bruck"),
-              "WEFT_ALGORITHM_ALLGATHER: \"ring:inner=bruck\"; ring has no inner algorithm");
-    EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", "hierarchical:leaders=2"),
-              "WEFT_ALGORITHM_ALLGATHER: \"hierarchical:leaders=2\"; hierarchical has no choice of "
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "allgather=bruck:ports=0"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "allgather=bruck:ports=65"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "bcast=binomial:throttle=2"), "");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "bcast=chain:throttle=1"),
+              "WEFT_ALGORITHM=bcast: \"chain:throttle=1\"; chain has no throttle");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=ring:ports=2"),
+              "WEFT_ALGORITHM=allgather: \"ring:ports=2\"; ring has no ports");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "bcast=binomial:segment=64K"),
+              "WEFT_ALGORITHM=bcast: \"binomial:segment=64K\"; binomial has no segments");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=ring:inner=bruck"),
+              "WEFT_ALGORITHM=allgather: \"ring:inner=bruck\"; ring has no inner algorithm");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=hierarchical:leaders=2"),
+              "WEFT_ALGORITHM=allgather: \"hierarchical:leaders=2\"; hierarchical has no choice of "
               "leaders");
     for (const std::string inner : {"rnig", "hierarchical", ""}) {
-        EXPECT_EQ(refusal("WEFT_ALGORITHM_ALLGATHER", ("hierarchical:inner=" + inner).c_str()),
-                  "WEFT_ALGORITHM_ALLGATHER: \"hierarchical:inner=" + inner + "\": inner=" + inner +
+        EXPECT_EQ(refusal("WEFT_ALGORITHM", ("allgather=hierarchical:inner=" + inner).c_str()),
+                  "WEFT_ALGORITHM=allgather: \"hierarchical:inner=" + inner + "\": inner=" + inner +
                       " is not a flat algorithm; expected one of: ring, linear, bruck, "
                       "standard_exchange, circulant");
     }
-    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "multi_leader:leaders=0"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_BARRIER", "ring"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLGATHER", "binomial"), "");
-    EXPECT_NE(refusal("WEFT_ALGORITHM_ALLREDUCE", ":window=2"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "allgather=multi_leader:leaders=0"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "barrier=ring"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "allgather=binomial"), "");
+    EXPECT_NE(refusal("WEFT_ALGORITHM", "allreduce=:window=2"), "");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM_BCAST", "chain:segment=x"),
+              "WEFT_ALGORITHM_BCAST: \"chain:segment=x\"; expected segment=BYTES, such as 64K");
 }
 
 }  // namespace weft::select_test

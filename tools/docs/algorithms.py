@@ -46,7 +46,7 @@ with `--check` it proves them correct.
 
 **Choosing one.** By default Weft takes the algorithm that its table names (`src/select/shipped.table`, or your own
 table, measured by `weft tune`), and the first one of a list where the table names none. The variable
-`WEFT_ALGORITHM_<COLLECTIVE>`, the same on all ranks, names another one for all calls; a call that does not meet the
+`WEFT_ALGORITHM`, the same on all ranks, names others for all calls; a call that does not meet the
 algorithm's needs is refused. A program can give a communicator its own choice (`weft_comm_dup_with`).
 
 **Reading the tables.** A block, which is what one rank contributes or gets, has %d bytes; for alltoall, what one rank
@@ -227,8 +227,7 @@ class Algorithm:
 
     def setting(self):
         values = ",".join(self.followed(2))
-        return "WEFT_ALGORITHM_%s=%s" % (self.collective.upper(),
-                                         self.name + (":" + values if values else ""))
+        return "WEFT_ALGORITHM=%s=%s" % (self.collective, self.name + (":" + values if values else ""))
 
     def text(self):
         lines = ["### %s %s" % (self.collective, self.name), "", paragraph(description(self.file, self.constant)), "",

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "base/engine_kind.h"
+#include "base/setting.h"
 #include "c_api/guard.h"
 #include "process/join/kernel_engine.h"
 #include "select/select.h"
@@ -68,12 +70,25 @@ std::string ucx_text() {
 
 // Only if algorithms are to be chosen by the model, or that is refused.
 void print_selection() {
-    const char* const by = std::getenv("WEFT_SELECT");
-    if (!by || !*by || std::string(by) == "table") return;
+    const std::string by(text_setting("WEFT_SELECT"));
+    if (by.empty() || by == "table") return;
     const Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return print("selection", std::string("refused: ") + last_detail());
-    print("selection", std::string("WEFT_SELECT=") + by + ": between nodes by the model, with " +
-                           (*selector).model() + " (WEFT_MODEL=" + std::getenv("WEFT_MODEL") + ")");
+    print("selection", "WEFT_SELECT=" + by + ": between nodes by the model, with " +
+                           (*selector).model() +
+                           " (WEFT_MODEL=" + std::string(text_setting("WEFT_MODEL")) + ")");
+}
+
+// The settings, with their values or defaults.
+void print_settings() {
+    for (const SettingInfo& setting : setting_table) {
+        if (!setting.is_for_users()) continue;
+        const std::string text(text_setting(setting));
+        print(setting.name,
+              (text.empty() ? std::string("not set (") + setting.if_unset + ")" : text) + ": " +
+                  setting.purpose);
+    }
+    if (!check_settings().is_ok()) print("settings", std::string("refused: ") + last_detail());
 }
 
 void print_info() {
@@ -82,7 +97,10 @@ void print_info() {
     print("commit", build.commit);
     print("compiler", build.compiler);
     print("build", std::string(build.build_type) + ": " + build.flags);
-    print("engines", names(engine_list, [](const EngineTraits& e) { return e.name; }));
+    std::vector<EngineTraits> engines;
+    std::ranges::copy_if(engine_list, std::back_inserter(engines),
+                         [](const EngineTraits& e) { return !e.is_hidden; });
+    print("engines", names(engines, [](const EngineTraits& e) { return e.name; }));
     print("transports", names(transports(), [](const char* name) { return name; }));
     if (const char* absence = tcp_absence()) {
         print("tcp", std::string("not in this build: ") + absence);
@@ -110,6 +128,7 @@ void print_info() {
     print("cores", cores());
     print("ptrace_scope", first_line("/proc/sys/kernel/yama/ptrace_scope"));
     print("hugepages", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
+    print_settings();
 }
 
 // --- What a rank holds -----------------------------------------------------------------------------
@@ -179,10 +198,23 @@ std::vector<std::string> texts_of_all(weft_comm world, int ranks, const std::str
     return texts;
 }
 
+// By the algorithm in which each rank meets every other.
+void choose_flat_alltoall() {
+    const auto chosen = parse_choices(text_setting("WEFT_ALGORITHM"), "");
+    if (!chosen.is_ok()) return;  // joining refuses it
+    std::string list = "alltoall=flat";
+    for (const NamedChoice& one : *chosen) {
+        if (one.collective != Collective::alltoall)
+            list += "," + choice_name("", one.collective) + "=" + one.text;
+    }
+    unsetenv("WEFT_ALGORITHM_ALLTOALL");
+    setenv("WEFT_ALGORITHM", list.c_str(), 1);
+}
+
 // Joins the job and lets every rank exchange data with every other. Rank 0 prints the build, the
 // machine and what each rank holds.
 void print_job() {
-    setenv("WEFT_ALGORITHM_ALLTOALL", "flat", 1);
+    choose_flat_alltoall();
     must(weft_init());
     weft_comm world = weft_comm_world();
     int rank = 0;
@@ -267,7 +299,8 @@ void add_info(CLI::App& app) {
                      "... with an operation on this many of them at once")
         ->check(CLI::Range(1, 1'000'000))
         ->needs(ranks);
-    info->add_option("--connections", job->connections, "... with this WEFT_CONNECTIONS")
+    info->add_option("--connections", job->connections,
+                     "... with this many connections (WEFT_RESOURCES)")
         ->check(CLI::Range(1, 64))
         ->needs(ranks);
     info->add_option("--dedicated", job->dedicated,

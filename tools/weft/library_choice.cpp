@@ -1,8 +1,8 @@
 #include "weft/library_choice.h"
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "base/setting.h"
 #include "select/select.h"
 
 namespace weft {
@@ -35,10 +35,12 @@ std::string text_of(const Choice& choice) {
 
 const algorithm::Algorithm* library_choice(const CLI::App& command,
                                            const algorithm::GlobalArgs& agreed, Tuning& tuning) {
+    warn_of_settings();
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return nullptr;
-    const char* const engine = std::getenv("WEFT_ENGINE");
-    selector->set_engine(engine ? engine_named(engine) : default_engine);
+    Result<std::optional<std::string_view>> engine = word_setting("WEFT_ENGINE");
+    if (!engine.is_ok()) return nullptr;
+    selector->set_engine(*engine ? engine_named(**engine) : default_engine);
     Result<Choice> choice = selector->choose(agreed);
     if (!choice.is_ok()) return nullptr;
     std::fprintf(stderr,

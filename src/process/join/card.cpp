@@ -1,28 +1,16 @@
 #include "process/join/card.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include "base/cores.h"
 #include "base/node.h"
-#include "select/select.h"
+#include "base/setting.h"
 
 namespace weft {
 namespace {
-
-// Settings that shape messages or their order: all ranks must have the same.
-std::vector<std::string> agreed_settings() {
-    std::vector<std::string> names = {"WEFT_TRANSPORT",    "WEFT_RENDEZVOUS", "WEFT_CONNECTIONS",
-                                      "WEFT_CHECK",        "WEFT_CONNECT",    "WEFT_ON_DEMAND",
-                                      "WEFT_REPRODUCIBLE", "WEFT_TOPOLOGY",   "WEFT_SELECT"};
-    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
-        names.push_back(setting_of(spec));
-    }
-    return names;
-}
 
 std::string one_line(std::string text) {
     std::ranges::replace(text, '\n', ' ');
@@ -37,9 +25,10 @@ RankCard RankCard::mine() {
     std::ifstream("/proc/sys/kernel/random/boot_id") >> card.machine;
     card.node = this_node();
     card.cores = own_cores();
-    for (const std::string& name : agreed_settings()) {
-        const char* value = std::getenv(name.c_str());
-        card.settings.emplace_back(name, value ? one_line(value) : "");
+    for (const SettingInfo& setting : setting_table) {
+        if (!setting.is_agreed) continue;
+        card.settings.emplace_back(setting_title(setting),
+                                   one_line(std::string(text_setting(setting))));
     }
     return card;
 }

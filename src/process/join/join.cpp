@@ -1,17 +1,12 @@
 #include "process/join/join.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <string_view>
 
 #include "base/cores.h"
-#include "base/known_settings.h"
 #include "base/random.h"
 #include "base/setting.h"
 #include "process/join/card.h"
@@ -25,11 +20,9 @@ namespace weft {
 namespace {
 
 Result<EngineKind> engine_from_environment() {
-    const char* text = std::getenv("WEFT_ENGINE");
-    if (text == nullptr || *text == '\0') return default_engine;
-    if (const std::optional<EngineKind> kind = engine_named(text)) return *kind;
-    return failure(WEFT_REFUSED_SETTING, "WEFT_ENGINE='%s'; expected %s", text,
-                   engine_names().c_str());
+    const Result<std::optional<std::string_view>> name = word_setting("WEFT_ENGINE");
+    if (!name.is_ok()) return name.status();
+    return *name ? *engine_named(**name) : default_engine;
 }
 
 // If the kernel engine cannot be used, the thread does its work.
@@ -89,38 +82,20 @@ Result<std::string> new_job() {
     return name;
 }
 
-// A misspelt setting would otherwise be ignored silently.
-void warn_of_unknown_settings() {
-    std::vector<std::string> algorithms;
-    for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
-        algorithms.push_back(setting_of(spec));
-    }
-    std::vector<const char*> environment;
-    for (char** entry = environ; entry && *entry; ++entry) environment.push_back(*entry);
-    for (const std::string& warning : warnings_of_unknown_settings(environment, algorithms)) {
-        std::fprintf(stderr, "weft: %s\n", warning.c_str());
-    }
-}
-
 // The network that the user has declared: "torus:4x4".
 Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
-    const char* text = std::getenv("WEFT_TOPOLOGY");
-    if (!text || !*text) return std::optional<Torus>();
-    constexpr std::string_view kind = "torus:";
-    std::string_view sizes = text;
+    const std::string text(text_setting("WEFT_TOPOLOGY"));
+    if (text.empty()) return std::optional<Torus>();
+    const std::string kind = "torus:";
     std::optional<std::vector<Rank>> parsed;
-    if (sizes.starts_with(kind)) parsed = parse_sizes(sizes.substr(kind.size()));
-    if (!parsed || parsed->size() < 2 || parsed->size() > 3) {
-        return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_TOPOLOGY = '%s'; expected two or three sizes, such as torus:4x4",
-                       text);
-    }
+    if (text.starts_with(kind)) parsed = parse_sizes(text.substr(kind.size()));
+    if (!parsed || parsed->size() < 2 || parsed->size() > 3) return refuse_setting("WEFT_TOPOLOGY");
     Rank product = 1;
     for (const Rank size : *parsed) product *= size;
     if (product != ranks) {
         return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_TOPOLOGY = '%s' has %d ranks; expected %d, as many as the job", text,
-                       product, ranks);
+                       "WEFT_TOPOLOGY = '%s' has %d ranks; expected %d, as many as the job",
+                       text.c_str(), product, ranks);
     }
     return std::optional<Torus>(std::move(*parsed));
 }
@@ -130,21 +105,11 @@ struct JoinOptions {
     unsigned queue_depth = 0;
     bool on_demand = true;
     ProgressCores progress;
-    bool dedicates = false;
 };
 
-// Settings that are used elsewhere: by some ways of starting, and by the drop-in library, which
-// leaves refusing them to this function.
-Status check_further_settings() {
-    WEFT_RETURN_IF_NOT_OK(seconds_setting("WEFT_STARTUP_TIMEOUT").status());
-    for (const char* name : {"WEFT_BLOCKING", "WEFT_PRELOAD_CHECK"})
-        WEFT_RETURN_IF_NOT_OK(switch_setting(name).status());
-    return whole_number_setting("WEFT_MIN_BYTES", {0, std::numeric_limits<std::int64_t>::max()})
-        .status();
-}
-
 Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
-    WEFT_RETURN_IF_NOT_OK(check_further_settings());
+    // (Also those that are read elsewhere, as by the drop-in library.)
+    WEFT_RETURN_IF_NOT_OK(check_settings());
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
     parts.engine.kind = usable(*engine);
@@ -161,24 +126,16 @@ Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
     parts.checks_calls = *checks_calls;
-    // For tests: auto offers everything.
-    Result<bool> offers_all = switch_setting("WEFT_OFFER_ALL");
-    if (!offers_all.is_ok()) return offers_all.status();
-    parts.engine.offers_all = *offers_all;
+    parts.engine.offers_all = test_hooks().offers_all;
     Result<ProgressCores> progress = ProgressCores::from_environment();
     if (!progress.is_ok()) return progress.status();
     wishes.progress = *progress;
-    Result<bool> on_demand = switch_setting("WEFT_ON_DEMAND", true);
+    Result<bool> on_demand = switch_setting("on_demand", true);
     if (!on_demand.is_ok()) return on_demand.status();
     wishes.on_demand = *on_demand;
-    Setting timeout = seconds_setting("WEFT_TIMEOUT");
+    Setting timeout = number_setting("WEFT_TIMEOUT");
     if (!timeout.is_ok()) return timeout.status();
     parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
-
-    // For tests: wants dedicated connections whatever the engine.
-    Result<bool> dedicates = switch_setting("WEFT_DEDICATE");
-    if (!dedicates.is_ok()) return dedicates.status();
-    wishes.dedicates = *dedicates;
     return ok;
 }
 
@@ -191,16 +148,15 @@ void put_refusal(RankCard& card, const Status& status) {
 
 using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
 
-Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob,
-                                      const Status& good) {
+Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
     Process::Parts parts;
     JoinOptions wishes;
     RankCard mine = RankCard::mine();
-    put_refusal(mine, good);
     put_refusal(mine, read_settings(parts, wishes));
+    mine.settings.emplace_back("WEFT_ALGORITHM", parts.settings.selector.text());
     mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
     mine.settings.emplace_back("WEFT_MODEL", parts.settings.selector.model());
-    mine.dedicated.is_wanted = wishes.dedicates;
+    mine.dedicated.is_wanted = test_hooks().dedicates;
     mine.engine = parts.engine.kind;
     mine.progress = wishes.progress;
     const auto refuse = [&] { return failure(mine.refusal, "%s", mine.refusal_detail.c_str()); };
@@ -213,7 +169,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     if (oob != nullptr) parts.job_dedicated = 0;
-    if (parts.rank == 0) warn_of_unknown_settings();
+    if (parts.rank == 0) warn_of_settings();
     Result<std::optional<Torus>> torus = torus_from_environment(parts.ranks);
     put_refusal(mine, torus.status());
     if (torus.is_ok()) parts.torus = std::move(*torus);
@@ -258,7 +214,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
         if (!why.empty()) std::fprintf(stderr, "weft: %s\n", why.c_str());
     }
     parts.engine.on_demand = wishes.on_demand && crowd.threads_share_cores();
-    const bool is_engine_free = !std::getenv("WEFT_ENGINE");
+    const bool is_engine_free = text_setting("WEFT_ENGINE").empty();
     Result<std::unique_ptr<Process>> process = make_process(std::move(parts));
     if (!process.is_ok()) return process;
     Engine& made = (*process)->engine();
@@ -271,16 +227,16 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
 
 }  // namespace
 
-Result<std::unique_ptr<Process>> join_job(const Status& good) {
-    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr, good);
+Result<std::unique_ptr<Process>> join_job() {
+    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr);
 }
 
-Result<std::unique_ptr<Process>> join_job(const weft_oob& oob, const Status& good) {
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob) {
     return join(
         [](const weft_oob* given) {
             return Result<std::unique_ptr<Startup>>(std::make_unique<OobStartup>(*given));
         },
-        &oob, good);
+        &oob);
 }
 
 }  // namespace weft

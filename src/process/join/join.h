@@ -8,11 +8,10 @@
 
 namespace weft {
 
-// Joins the job that the environment describes. Collective over the job. `good`: otherwise this
-// rank tells the others that it cannot join.
-Result<std::unique_ptr<Process>> join_job(const Status& good);
+// Joins the job that the environment describes. Collective over the job.
+Result<std::unique_ptr<Process>> join_job();
 
 // Joins the job that is the group of `oob`. Collective over the group.
-Result<std::unique_ptr<Process>> join_job(const weft_oob& oob, const Status& good);
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob);
 
 }  // namespace weft

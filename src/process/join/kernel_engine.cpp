@@ -1,9 +1,8 @@
 #include "process/join/kernel_engine.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
+
+#include "base/setting.h"
 
 #if WEFT_HAS_KERNEL
 #include "engine/kernel/task_ring.h"
@@ -12,9 +11,7 @@
 namespace weft {
 namespace {
 
-constexpr unsigned depth_min = 8;
-constexpr unsigned depth_max = 32'768;  // the operating system's limit
-constexpr unsigned depth_default = 1024;
+constexpr std::int64_t depth_default = 1024;
 
 }  // namespace
 
@@ -28,15 +25,9 @@ const std::string& kernel_engine_absence() {
 }
 
 Result<unsigned> queue_depth_from_environment() {
-    const char* text = std::getenv("WEFT_QUEUE_DEPTH");
-    if (text == nullptr || *text == '\0') return depth_default;
-    unsigned depth = 0;
-    const char* end = text + std::strlen(text);
-    const auto [rest, error] = std::from_chars(text, end, depth);
-    if (error != std::errc() || rest != end || depth < depth_min || depth > depth_max)
-        return failure(WEFT_REFUSED_SETTING, "WEFT_QUEUE_DEPTH = '%s'; expected %u to %u entries",
-                       text, depth_min, depth_max);
-    return depth;
+    Setting depth = number_setting("queue_depth");
+    if (!depth.is_ok()) return depth.status();
+    return static_cast<unsigned>(depth->value_or(depth_default));
 }
 
 std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transport*>& routes,

@@ -14,7 +14,7 @@ namespace weft {
 // Tried once, then remembered.
 const std::string& kernel_engine_absence();
 
-// WEFT_QUEUE_DEPTH: how many entries the operating system gets at a time.
+// queue_depth in WEFT_RESOURCES: how many entries the operating system gets at a time.
 Result<unsigned> queue_depth_from_environment();
 
 // Null: kernel_engine_absence() says why. `routes`: by rank of the job.

@@ -1,10 +1,10 @@
 #include "process/join/progress_cores.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "base/cores.h"
+#include "base/setting.h"
 
 namespace weft {
 namespace {
@@ -15,27 +15,23 @@ constexpr const char* words[] = {"anywhere", "these", "spare"};  // by Kind
 
 Result<ProgressCores> ProgressCores::from_environment() {
     ProgressCores wish;
-    const char* text = std::getenv("WEFT_PROGRESS_CPUS");
-    if (text == nullptr || *text == '\0') return wish;
+    const std::string text(text_setting("WEFT_PROGRESS_CPUS"));
+    if (text.empty()) return wish;
     const std::vector<int> reachable = reachable_cores();
-    if (text == std::string("spare")) {
+    if (text == "spare") {
         wish.kind = Kind::spare;
         wish.cores = reachable;
         return wish;
     }
     const std::optional<std::vector<int>> named = parse_cores(text);
-    if (!named) {
-        return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_PROGRESS_CPUS = '%s'; expected cores, such as 7 or 0,8-11, or spare",
-                       text);
-    }
+    if (!named) return refuse_setting("WEFT_PROGRESS_CPUS");
     wish.kind = Kind::these;
     wish.cores = *named;
     for (const int core : wish.cores) {
         if (std::ranges::binary_search(reachable, core)) continue;
         return failure(WEFT_REFUSED_SETTING,
-                       "WEFT_PROGRESS_CPUS = '%s'; this process cannot use core %d, only %s", text,
-                       core, cores_text(reachable).c_str());
+                       "WEFT_PROGRESS_CPUS = '%s'; this process cannot use core %d, only %s",
+                       text.c_str(), core, cores_text(reachable).c_str());
     }
     return wish;
 }

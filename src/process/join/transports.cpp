@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
+#include "base/setting.h"
 #include "transport/mpi/mpi.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/address.h"
@@ -24,16 +24,10 @@ bool has_several_interfaces([[maybe_unused]] const std::vector<RankCard>& cards)
 }
 
 Result<TransportKind> Transports::wanted_from_environment() {
-    const char* text = std::getenv("WEFT_TRANSPORT");
-    if (text == nullptr || *text == '\0') return TransportKind::any;
-    std::string known;
-    for (const TransportTraits& one : transport_list) {
-        if (text == std::string_view(one.name)) return one.kind;
-        if (!one.is_built) continue;
-        const bool is_last = &one == &transport_list.back();
-        known += std::string(known.empty() ? "" : is_last ? " or " : ", ") + one.name;
-    }
-    return failure(WEFT_REFUSED_SETTING, "WEFT_TRANSPORT = '%s'; expected %s", text, known.c_str());
+    const Result<std::optional<std::string_view>> name = word_setting("WEFT_TRANSPORT");
+    if (!name.is_ok()) return name.status();
+    if (!*name) return TransportKind::any;
+    return std::ranges::find(transport_list, **name, &TransportTraits::name)->kind;
 }
 
 Result<Transports> Transports::prepare(const weft_oob* oob) {

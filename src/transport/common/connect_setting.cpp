@@ -1,15 +1,13 @@
 #include "transport/common/connect_setting.h"
 
-#include <cstdlib>
-#include <string_view>
+#include "base/setting.h"
 
 namespace weft {
 
 Result<bool> connects_ahead_from_environment() {
-    const char* text = std::getenv("WEFT_CONNECT");
-    const std::string_view when = text != nullptr ? text : "need";
-    if (when == "need" || when == "ahead") return when == "ahead";
-    return failure(WEFT_REFUSED_SETTING, "WEFT_CONNECT = '%s'; expected need or ahead", text);
+    const Result<std::optional<std::string_view>> when = word_setting("connect");
+    if (!when.is_ok()) return when.status();
+    return *when == "ahead";
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// WEFT_CONNECT: when connections are made.
+// connect in WEFT_RESOURCES: when connections are made.
 #pragma once
 
 #include <cstdint>

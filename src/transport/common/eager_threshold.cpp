@@ -5,7 +5,7 @@
 namespace weft {
 
 Result<std::optional<std::size_t>> eager_threshold_from_environment() {
-    Setting bytes = bytes_setting("WEFT_RENDEZVOUS", {0, std::int64_t{1} << 30});
+    const Setting bytes = number_setting("WEFT_RENDEZVOUS");
     if (!bytes.is_ok()) return bytes.status();
     std::optional<std::size_t> size;
     if (*bytes) size = static_cast<std::size_t>(**bytes);

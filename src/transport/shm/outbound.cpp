@@ -201,10 +201,8 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
 // Out of line, to keep it out of the code for small messages.
 [[gnu::noinline]] void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
     StoreChoice::Turn turn;
-    if (settings_.large == LargeMethod::streaming)
-        turn.stores = Stores::streaming;
-    else if (settings_.large == LargeMethod::ring && shm::has_streaming_stores &&
-             piece.size() >= timed_bytes_min)
+    if (settings_.large == LargeMethod::ring && shm::has_streaming_stores &&
+        piece.size() >= timed_bytes_min)
         turn = peer.stores.next();
 
     const std::uint64_t begin = turn.timed ? ticks() : 0;

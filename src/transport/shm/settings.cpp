@@ -1,7 +1,6 @@
 // Reading the settings.
 #include "transport/shm/settings.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,25 +9,12 @@
 
 #include "base/setting.h"
 #include "transport/common/eager_threshold.h"
-#include "transport/shm/copy.h"
 
 namespace weft::shm {
 namespace {
 
 constexpr std::size_t ring_bytes_min = 16 * 1024;
-constexpr std::size_t ring_bytes_max = std::size_t{64} << 20;
 constexpr std::size_t ring_bytes_of_all = std::size_t{16} << 20;  // a rank's rings together
-
-struct LargeName {
-    std::string_view text;
-    LargeMethod method;
-};
-constexpr LargeName large_methods[] = {
-    {"ring", LargeMethod::ring},
-    {"ordinary", LargeMethod::ordinary},
-    {"streaming", LargeMethod::streaming},
-    {"vm_readv", LargeMethod::vm_readv},
-};
 
 // As large as the second-level cache, or 1 MiB. The next line of a smaller ring is still in the
 // reader's cache; fetching it from there takes three times as long as from the cache that the cores
@@ -55,28 +41,20 @@ Settings Settings::defaults(std::size_t ranks_of_node) {
 Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
     Settings s = defaults(ranks_of_node);
 
-    Setting ring = bytes_setting("WEFT_SHM_RING", {ring_bytes_min, ring_bytes_max});
+    const Setting ring = number_setting("shm_ring");
     if (!ring.is_ok()) return ring.status();
     if (*ring) s.ring_bytes = static_cast<std::size_t>(**ring);
     if (!std::has_single_bit(s.ring_bytes))
-        return failure(WEFT_REFUSED_SETTING, "WEFT_SHM_RING = %zu; expected a power of two",
-                       s.ring_bytes);
+        return failure(WEFT_REFUSED_SETTING, "%s = %zu; expected a power of two",
+                       setting_title("shm_ring").c_str(), s.ring_bytes);
 
     Result<std::optional<std::size_t>> threshold = eager_threshold_from_environment();
     if (!threshold.is_ok()) return threshold.status();
     s.eager_threshold = threshold->value_or(s.eager_threshold);
 
-    if (const char* large = getenv("WEFT_SHM_LARGE")) {
-        const auto* name = std::ranges::find(large_methods, large, &LargeName::text);
-        if (name == std::end(large_methods))
-            return failure(
-                WEFT_REFUSED_SETTING,
-                "WEFT_SHM_LARGE = \"%s\"; expected ring, ordinary, streaming or vm_readv", large);
-        if (name->method == LargeMethod::streaming && !has_streaming_stores)
-            return failure(WEFT_REFUSED_SETTING,
-                           "WEFT_SHM_LARGE = \"streaming\"; this processor has no such stores");
-        s.large = name->method;
-    }
+    const Result<std::optional<std::string_view>> large = word_setting("WEFT_SHM_LARGE");
+    if (!large.is_ok()) return large.status();
+    if (*large == "vm_readv") s.large = LargeMethod::vm_readv;
     return s;
 }
 

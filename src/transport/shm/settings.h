@@ -10,16 +10,14 @@ namespace weft::shm {
 
 // How the bytes of a large message get to its receiver.
 enum class LargeMethod : std::uint8_t {
-    ring,       // in pieces through the ring: two copies, on both cores at once; the stores into it
-                // are of whichever kind is measured to be faster
-    ordinary,   // through the ring, always by ordinary stores
-    streaming,  // through the ring, always by stores that go round the caches
-    vm_readv,   // by process_vm_readv: one copy, by the receiver alone
+    ring,      // in pieces through the ring: two copies, on both cores at once; the stores into it
+               // are of whichever kind is measured to be faster
+    vm_readv,  // by process_vm_readv: one copy, by the receiver alone
 };
 
 struct Settings {
-    std::size_t ring_bytes = std::size_t{2}
-                             << 20;  // WEFT_SHM_RING: of one pair's ring; a power of two
+    // shm_ring in WEFT_RESOURCES: of one pair's ring; a power of two
+    std::size_t ring_bytes = std::size_t{2} << 20;
     // WEFT_RENDEZVOUS, in bytes. Messages larger than an eighth of the ring always wait for their
     // receive, to leave room for others.
     std::size_t eager_threshold = 8 * 1024 + 1;

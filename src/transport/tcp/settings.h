@@ -11,7 +11,8 @@ namespace weft::tcp {
 
 struct Settings {
     std::string interfaces;  // WEFT_INTERFACES: see address.h
-    // WEFT_CONNECTIONS, of each pair: shared connections (0: one per interface), and dedicated ones
+    // connections in WEFT_RESOURCES, of each pair: shared ones (0: one per interface), and
+    // dedicated ones
     std::uint32_t connections = 0;
     std::uint32_t dedicated_max = 16;
     std::size_t eager_threshold = 128 * 1024;  // WEFT_RENDEZVOUS, in bytes
@@ -20,7 +21,7 @@ struct Settings {
     std::size_t cut_bytes_min = 64 * 1024;
     // WEFT_PEER_TIMEOUT: a peer whose host has not answered for so long is lost
     std::int64_t peer_timeout_ns = 10'000'000'000;
-    bool connects_ahead = false;  // WEFT_CONNECT: "ahead" while joining the job; "need"
+    bool connects_ahead = false;  // connect in WEFT_RESOURCES: "ahead" while joining; "need"
 
     static Result<Settings> from_environment();
 };

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/setting.h"
 #include "transport/common/connect_setting.h"
 
 namespace weft {
@@ -186,7 +187,7 @@ Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings,
     ucx::Worker::Options options;
     options.only_fabric = only_fabric;
     options.peer_timeout_ns = settings.peer_timeout_ns;
-    if (const char* interfaces = std::getenv("WEFT_INTERFACES")) options.interfaces = interfaces;
+    options.interfaces = text_setting("WEFT_INTERFACES");
     Result<ucx::Workers> workers = ucx::Worker::open(options);
     if (!workers.is_ok()) return workers.status();
     node->workers_ = std::move(*workers);

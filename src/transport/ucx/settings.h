@@ -18,7 +18,7 @@ struct Settings {
     // WEFT_PEER_TIMEOUT: UCX looks four times as often whether a peer is there, and this transport
     // waits so long for a transfer that nobody wants any more.
     std::int64_t peer_timeout_ns = 10'000'000'000;
-    bool connects_ahead = false;  // WEFT_CONNECT: "ahead" while joining the job; "need"
+    bool connects_ahead = false;  // connect in WEFT_RESOURCES: "ahead" while joining; "need"
     // At its end a rank waits so long until its peers have taken what was sent to them. They may
     // compute.
     std::int64_t goodbye_ns = 1'000'000'000;

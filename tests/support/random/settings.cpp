@@ -51,7 +51,7 @@ Settings Settings::of(const Case& c) {
     }
     if (random.one_in(2)) settings.engine = EngineKind::manual;
     if (random.one_in(3)) settings.ring_bytes = 16 * 1024;
-    settings.large = static_cast<shm::LargeMethod>(random.below(4));
+    settings.large = static_cast<shm::LargeMethod>(random.below(2));
     // Sometimes no message is eager, or every one that can be.
     if (random.one_in(3)) settings.eager_threshold = random.one_in(2) ? 0 : 1 << 30;
     settings.checks_calls = random.one_in(4);
@@ -119,19 +119,17 @@ ucx::Settings Settings::of_ucx(ucx::Settings result) const {
 
 std::string Settings::environment() const {
     std::string text = std::string("WEFT_ENGINE=") + traits(engine).name;
-    for (const auto& [collective, name] : forced) {
-        text += " " + setting_of(algorithm::spec_of(collective)) + "=" + name;
-    }
+    if (!forced.empty()) text += " WEFT_ALGORITHM=" + selector().text();
     if (!torus.empty()) text += " WEFT_TOPOLOGY=torus:" + to_text(torus);
-    if (ring_bytes) text += " WEFT_SHM_RING=" + std::to_string(*ring_bytes);
-    if (connections > 1) text += " WEFT_CONNECTIONS=" + std::to_string(connections);
-    if (offers_all) text += " WEFT_OFFER_ALL=1";
-    if (queue_depth) text += " WEFT_QUEUE_DEPTH=" + std::to_string(*queue_depth);
+    std::string resources;
+    if (ring_bytes) resources += ",shm_ring=" + std::to_string(*ring_bytes);
+    if (connections > 1) resources += ",connections=" + std::to_string(connections);
+    if (queue_depth) resources += ",queue_depth=" + std::to_string(*queue_depth);
+    if (!resources.empty()) text += " WEFT_RESOURCES=" + resources.substr(1);
+    if (offers_all) text += " WEFT_HOOK_OFFER_ALL=1";
     if (checks_calls) text += " WEFT_CHECK=1";
-    if (dedicates) text += " WEFT_DEDICATE=1";
+    if (dedicates) text += " WEFT_HOOK_DEDICATE=1";
     if (eager_threshold) text += " WEFT_RENDEZVOUS=" + std::to_string(*eager_threshold);
-    if (large == shm::LargeMethod::ordinary) text += " WEFT_SHM_LARGE=ordinary";
-    if (large == shm::LargeMethod::streaming) text += " WEFT_SHM_LARGE=streaming";
     if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";
     return text;
 }

@@ -50,7 +50,7 @@ struct Settings {
     // Of what a job has, with what the seed chooses.
     ucx::Settings of_ucx(ucx::Settings result) const;
 #endif
-    // For processes: "WEFT_ENGINE=manual WEFT_ALGORITHM_BCAST=chain:segment=512,window=2"
+    // For processes: "WEFT_ENGINE=manual WEFT_ALGORITHM=bcast=chain:segment=512,window=2"
     std::string environment() const;
 };
 
