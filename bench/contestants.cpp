@@ -39,7 +39,8 @@ void look_for_workers() {
 
 void print_offload(const Job& job, std::span<const Contestant> chosen) {
     look_for_workers();
-    const std::string handed = c_api::current_process()->executor().offloading().summary();
+    const Offload* offload = c_api::current_process()->executor().offload();
+    const std::string handed = offload != nullptr ? offload->summary() : "";
     Sentence mine{};
     std::snprintf(mine.data(), mine.size(), "%s; %d threads of io_uring (iou-wrk)",
                   handed.empty() ? "no operation offloaded" : handed.c_str(), workers_seen);

@@ -14,7 +14,6 @@
 #include "base/handles.h"
 #include "communicator/call/agreement.h"
 #include "communicator/call/collectives.h"
-#include "engine/offload_policy.h"
 #include "run/run.h"
 
 namespace weft {
@@ -86,7 +85,7 @@ struct CachedSchedule {
     BufferUses buffers;                // unless is_own
     Schedule schedule;
     std::vector<UserCall> calls;
-    OffloadPlan plan;
+    OffloadPlan plan{schedule};
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
     Request* free = nullptr;

@@ -84,6 +84,7 @@ bool is_past(std::int64_t deadline_ns) {
 
 Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> parking)
     : executor_(executor),
+      offload_(executor.offload()),
       sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
@@ -93,14 +94,11 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
           options.on_demand &&
           std::ranges::any_of(sources_, [](auto* s) { return s->abilities().knows_demand; })),
       timeout_ns_(options.timeout_ns),
-      offload_policy_(executor, {.has_own_core = options.may_spin,
-                                 .has_several_interfaces = options.has_several_interfaces,
-                                 .offers_all = options.offers_all}),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
       progress_place_(std::move(options.progress_place)),
       parking_(std::move(parking)) {
-    offload_policy_.set_engine(traits(kind()));
+    if (offload_ != nullptr) offload_->set_engine(traits(kind()));
     executor_.set_exclusion(*this);
     if (on_demand_) demand(Demand::none);
 }
@@ -117,17 +115,23 @@ Engine::~Engine() {
 
 void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan,
                    bool waits) {
-    Executor::Way way = Executor::Way::here;
-    if (plan != nullptr && executor_.offloading().offload() != nullptr && traits(kind()).offloads) {
-        const bool is_driven = waits_right_after_start_ || (leader_ && !leader_sleeps_);
-        way = offload_policy_.prepare(
-            run, *plan, stream.group(),
-            {.waits = waits, .is_driven = is_driven, .has_thread = !thread_refused_});
+    const EngineTraits& engine = traits(kind());
+    bool is_offered = false;
+    if (offload_ != nullptr && plan != nullptr && engine.offloads) {
+        const Group& group = stream.group();
+        is_offered =
+            run.offer_to(*offload_, *plan,
+                         {.members = group.members,
+                          .has_dedicated = group.dedicated > 0,
+                          .waits = waits,
+                          .is_driven = waits_right_after_start_ || (leader_ && !leader_sleeps_),
+                          .has_thread = !thread_refused_});
     }
     has_started_ = true;
     if (run.has_functions()) [[unlikely]]
         run.set_function_host(UserThreads::for_functions());
-    executor_.start(run, stream, binding, way);
+    executor_.start(run, stream, binding, is_offered);
+    if (is_offered && engine.needs_joiner) executor_.begin_offered(/*as_lists=*/true);
 }
 
 void Engine::lock() {
@@ -295,7 +299,7 @@ void Engine::tell_listeners() {
 void Engine::await_outside(std::int32_t change) {
     executor_.await_outside(change);
     if (change <= 0) return;
-    if (offload_policy_.is_busy() && !thread_looks_at_lists_) parking_->unpark(Sleeper::thread);
+    if (executor_.has_lists() && !thread_looks_at_lists_) parking_->unpark(Sleeper::thread);
     if (!on_demand_) return;
     // Nobody will be there to demand later, as a wait does after it has spun.
     demands_outside_ = true;
@@ -365,7 +369,7 @@ void Engine::leave() {
     }
     // Asked again only after something has moved: the answer takes a look at every source.
     bool is_needed = needs_attention();
-    const bool has_lists = executor_.offloading().needs_owner();
+    const bool has_lists = executor_.needs_list_owner();
     const bool needs_thread =
         engine.has_poller ? executor_.is_pending() : is_needed || (engine.has_sleeper && has_lists);
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
@@ -447,15 +451,20 @@ void Engine::leave() {
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
 // it.
 void Engine::wake_for_offload() {
-    if (!offload_policy_.find_new_descriptor()) return;
+    if (offload_ == nullptr) return;
+    const int fd = offload_->wait_fd(Sleeper::waiter);
+    if (std::exchange(offload_fd_, fd) == fd) return;
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
     parking_->unpark(Sleeper::thread);
 }
 
 // Submits lists if this thread may own them. False: the progress thread must be woken to do it.
 bool Engine::submit_here() {
-    if (offload_policy_.submit()) return true;
-    if (!ensure_thread(/*polls=*/false)) offload_policy_.withdraw();
+    if (!executor_.has_offered() && offload_->may_own()) {
+        offload_->submit();
+        return true;
+    }
+    if (!ensure_thread(/*polls=*/false)) executor_.begin_offered(/*as_lists=*/false);
     return std::exchange(owner_called_, true);
 }
 
@@ -599,7 +608,7 @@ bool Engine::look_for(UserThreads& threads, Look how) {
 // before the kernel has taken it: so that thread sends another one.
 bool Engine::needs_attention() const {
     if (!traits(kind()).has_sleeper) return false;
-    return executor_.needs_attention() || (arrivals_thread_ != 0 && offload_policy_.is_busy());
+    return executor_.needs_attention() || (arrivals_thread_ != 0 && executor_.has_lists());
 }
 
 Status Engine::signal_arrivals(int signal) {
@@ -735,7 +744,8 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
     std::int64_t woke_ns = 0;  // when threads of peers were woken
     const std::int64_t spin_until_demand_ns = on_demand_ ? demand_after_ns : 0;
     while (true) {
-        offload_policy_.withdraw_for_wait();
+        if (executor_.has_offered() && !offload_->offers_all())
+            executor_.begin_offered(/*as_lists=*/false);
         leads_here_ = true;
         bool moved = executor_.progress();
         if (!std::exchange(leads_here_, false)) {
@@ -857,7 +867,7 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancel
     if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
     // (Also for lists that begin while this thread sleeps.)
     const bool looks_at_lists =
-        (sleeper == Sleeper::waiter || executor_.is_awaited_outside()) && offload_policy_.is_busy();
+        (sleeper == Sleeper::waiter || executor_.is_awaited_outside()) && executor_.has_lists();
     if (looks_at_lists) left_ns = std::min(left_ns, look_at_lists_every_ns);
     if (sleeper == Sleeper::thread) thread_looks_at_lists_ = looks_at_lists;
     const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
@@ -930,8 +940,8 @@ void Engine::end_threads(std::int64_t patience_ns) {
 // of `kind` starts when something is pending. A thread that owns lists stays until the next change.
 void Engine::change_kind(EngineKind kind) {
     kind_.store(kind, std::memory_order_relaxed);
-    const bool owns_lists = offload_policy_.is_busy();
-    offload_policy_.set_engine(traits(kind));
+    const bool owns_lists = executor_.has_lists();
+    if (offload_ != nullptr) offload_->set_engine(traits(kind));
     stopping_ = true;
     poller_ends_ = true;
     thread_ends_ = !traits(kind).has_sleeper && !owns_lists;
@@ -1012,7 +1022,10 @@ void Engine::thread_main() {
     lock();
     while (!thread_ends_) {
         owner_called_ = false;
-        offload_policy_.begin_and_submit();
+        if (executor_.needs_list_owner()) {
+            executor_.begin_offered(/*as_lists=*/true);
+            offload_->submit();
+        }
         // The thread may only be kept for the lists that it owns.
         if (!traits(kind()).has_sleeper) {
             sleep(Sleeper::none, no_deadline);

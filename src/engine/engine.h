@@ -25,7 +25,6 @@
 #include "base/engine_kind.h"
 #include "base/thread.h"
 #include "engine/lock.h"
-#include "engine/offload_policy.h"
 #include "engine/parking.h"
 #include "engine/progress_place.h"
 #include "engine/user_threads.h"
@@ -48,10 +47,6 @@ class Engine : private Exclusion {
         bool on_demand = false;
         ProgressPlace progress_place{};
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
-        // Some rank of the job has: auto then wants no dedicated connections.
-        bool has_several_interfaces = false;
-        // For tests: a kernel engine gets everything, even what the program waits for at once.
-        bool offers_all = false;
     };
 
     Engine(Executor& executor, Options options,
@@ -85,7 +80,7 @@ class Engine : private Exclusion {
     };
 
     // Inside a Hold: whether this thread may start runs; if not, why.
-    Status check_starter() const { return offload_policy_.check_starter(); }
+    Status check_starter() const { return offload_ != nullptr ? offload_->check_starter() : ok; }
     // Inside a Hold: starts a run. `plan`: of its schedule; null: it must not be offloaded.
     // `waits`: the caller waits for it at once.
     void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
@@ -224,7 +219,7 @@ class Engine : private Exclusion {
     void go_to_progress_cores();
     void change_kind(EngineKind kind);
     // True: the progress thread must be woken to submit lists.
-    bool submit_or_call_owner() { return executor_.offloading().needs_owner() && !submit_here(); }
+    bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }
     bool submit_here();
     bool yield_to_contenders();
     void thread_main();
@@ -236,6 +231,8 @@ class Engine : private Exclusion {
     void end_demand_outside();
 
     Executor& executor_;
+    Offload* const offload_;  // null: none
+    int offload_fd_ = -1;     // its wait_fd() at the last start
     std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     const bool may_spin_;         // waits
@@ -245,7 +242,6 @@ class Engine : private Exclusion {
     const bool on_demand_;
     bool armed_on_demand_ = false;
     const std::int64_t timeout_ns_;
-    OffloadPolicy offload_policy_;
 
     Lock lock_;
     std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields

@@ -49,7 +49,7 @@ Process::Process(Parts parts)
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
       job_dedicated_(parts.job_dedicated.value_or(0)),
-      has_several_interfaces_(parts.engine.has_several_interfaces),
+      has_several_interfaces_(parts.has_several_interfaces),
       executor_(rank_, plain(transports_), std::move(parts.routes), offload_.get()),
       host_{.executor = executor_,
             .engine = engine_,

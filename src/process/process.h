@@ -35,6 +35,7 @@ class Process {
         bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
         DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
         Engine::Options engine;
+        bool has_several_interfaces = false;  // some rank of the job has
         DedicatedShare dedicated;           // of this rank, including world's share
         std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks
         // The program joins with a communicator of all ranks, which adopt_job() makes, with so

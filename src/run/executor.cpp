@@ -31,7 +31,7 @@ bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 }  // namespace
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
-    : offloading_(offload),
+    : offload_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       failures_(rank, routes_, [this](Group& group) { end_runs(group); }),
@@ -46,7 +46,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     failures_.expect_all();
 }
 
-void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) {
+void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_offered) {
     WEFT_ASSERT(!run.active_ && !run.queued_);
     run.stream_ = &stream;
     run.binding_ = binding;
@@ -62,31 +62,60 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, Way way) 
     eager_runs_ += stream.group().is_eager ? 1 : 0;
     unattended_bytes_ += run.unattended_bytes_;
     ++started_;
-    try {
-        if (offloading_.keep(run, way)) return;
-    } catch (const std::bad_alloc&) {
-        way = Way::here;
-        settle_offered(way);
-        if (!run.active_) return;  // its group broke
+    run.is_offered_ = is_offered;
+    run.runs_as_lists_ = false;
+    if (is_offered || has_offered()) {
+        WEFT_ASSERT(!is_offered || run.has_lists());
+        offered_.append(run);
+        return;
     }
-    begin(run, way);
+    begin(run, /*as_lists=*/false);
     budget_ = budget_bytes;
     drain(Callable::none);
 }
 
-void Executor::settle_offered(Way way) {
-    while (offloading_.has_offered()) begin(offloading_.take_offered(way), way);
+void Executor::begin_offered(bool as_lists) {
+    while (has_offered()) {
+        Run& run = offered_.pop();
+        if (run.is_offered_ && !as_lists) offload_->note_waited_for();
+        begin(run, as_lists && run.is_offered_);
+    }
     budget_ = budget_bytes;
     drain(Callable::none);
 }
 
-void Executor::begin(Run& run, Way way) {
+void Executor::begin(Run& run, bool as_lists) {
     try {
-        const bool as_lists = way == Way::lists && offloading_.begin_lists(run);
-        begin_here(as_lists ? *run.lists_->rest : run);
+        begin_here(as_lists && begin_lists(run) ? *run.rest_ : run);
     } catch (const std::bad_alloc&) {
         break_group(run.stream_->group(), out_of_memory());
     }
+}
+
+// Begins the run's lists; what is left is the rest. False: all of the run is left.
+bool Executor::begin_lists(Run& run) {
+    Stream& stream = *run.stream_;
+    const Offload::Call call{.stream = stream.id(),
+                             .members = stream.group().members,
+                             .send = run.binding_.send,
+                             .recv = run.binding_.recv,
+                             .scratch = run.scratch_};
+    const bool is_clear =
+        std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
+            return stream.last_on_lane(list.peer, list.sends).run == nullptr;
+        });
+    if (!offload_->admits(*run.lists_, call, is_clear)) return false;
+    run.runs_as_lists_ = true;
+    Run& rest = *run.rest_;
+    WEFT_ASSERT(!rest.active_ && !rest.queued_);
+    rest.stream_ = run.stream_;
+    rest.binding_ = run.binding_;
+    rest.function_host_ = run.function_host_;
+    rest.failure_.code = WEFT_OK;
+    rest.active_ = true;
+    rest.unfinished_ = rest.outer_ops_;
+    offload_->begin(*run.lists_, call);
+    return true;
 }
 
 void Executor::begin_here(Run& run) {
@@ -397,7 +426,7 @@ void Executor::end_function(FunctionCall& call, bool has_thrown) {
 void Executor::run_functions_inline(FunctionHost& host) {
     for (Run* run = first_active_; run; run = run->next_active_) {
         if (run->function_host_ != &host) continue;
-        Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
+        Run& carried_out = run->carried_out();
         run->function_host_ = carried_out.function_host_ = nullptr;
         for (FunctionCall& call : carried_out.function_calls_) {
             if (!std::exchange(call.waits, false)) continue;
@@ -453,13 +482,12 @@ Executor::Executed Executor::execute(Run& run, Instance instance, Callable calla
         case OpKind::reduce:
         case OpKind::reduce_right: executed = reduce(run, *op, callable); break;
         case OpKind::await:
-            posted = offloading_.offload()->await(
-                *run.whole_->lists_->lists, static_cast<std::uint32_t>(op->peer),
+            posted = offload_->await(
+                *run.whole_->lists_, static_cast<std::uint32_t>(op->peer),
                 static_cast<std::uint32_t>(op->from_offset), {&run, instance});
             break;
         case OpKind::enable:
-            offloading_.offload()->enable(*run.whole_->lists_->lists,
-                                          static_cast<std::uint32_t>(op->peer));
+            offload_->enable(*run.whole_->lists_, static_cast<std::uint32_t>(op->peer));
             break;
         case OpKind::call:
             if (give_to_host(run, *op, instance)) {
@@ -658,9 +686,9 @@ void Executor::handle(const Completion& completion) {
                           .expected_bytes = completion.expected_bytes,
                           .is_unconnected = completion.code == WEFT_BROKEN_MEMORY &&
                                             completion.peer != out_of_memory().rank};
-    if (completion.token.run == offloading_.offload()) {
-        if (failure.code == WEFT_OK) return offloading_.offload()->granted(completion.token.op);
-        failures_.suspect(offloading_.offload()->broken(completion.token.op), failure);
+    if (completion.token.run == offload_) {
+        if (failure.code == WEFT_OK) return offload_->granted(completion.token.op);
+        failures_.suspect(offload_->broken(completion.token.op), failure);
         return;
     }
     Run& run = *static_cast<Run*>(completion.token.run);
@@ -732,11 +760,11 @@ void Executor::break_group(Group& group, const Failure& failure) {
 // The group has broken.
 void Executor::end_runs(Group& group) {
     for (CompletionSource* source : sources_) source->cancel_context(group.context);
-    offloading_.forget(group);
     for (Run* run = first_active_; run;) {
         Run* next = run->next_active_;
         if (&run->stream_->group() == &group) {
-            Run& carried_out = run->runs_as_lists_ ? *run->lists_->rest : *run;
+            offered_.remove(*run);
+            Run& carried_out = run->carried_out();
             run->failure_ = carried_out.failure_ = group.broken;
             for (FunctionCall& call : carried_out.function_calls_) {
                 if (std::exchange(call.waits, false)) carried_out.function_host_->drop(call);

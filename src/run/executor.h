@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "run/failure_notices.h"
-#include "run/offloading.h"
+#include "run/offload.h"
 #include "run/run.h"
 #include "schedule/unattended.h"
 #include "transport/transport.h"
@@ -48,18 +48,28 @@ class Executor {
     Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
              Offload* offload = nullptr);
 
-    using Way = Offloading::Way;
-
     // From now on, functions of the program run without this.
     void set_exclusion(Exclusion& exclusion) { exclusion_ = &exclusion; }
 
     // Begins `run` and issues what is ready. It may be done on return. Does not throw: if there is
-    // no memory for it, its group breaks. REQUIRES: it is not active.
-    void start(Run& run, Stream& stream, const Binding& binding, Way way = Way::here);
+    // no memory for it, its group breaks. `is_offered`: it begins in begin_offered(), and so do the
+    // runs started after it. REQUIRES: it is not active; if offered, its offload has accepted it.
+    void start(Run& run, Stream& stream, const Binding& binding, bool is_offered = false);
 
-    Offloading& offloading() { return offloading_; }
-    // Begins the offered runs that were kept.
-    void settle_offered(Way way);
+    Offload* offload() const { return offload_; }  // null: none
+    bool has_offered() const { return offered_.first != nullptr; }
+    // Begins the offered runs and those kept behind them, in the order of their starts. `as_lists`:
+    // the offered ones as task lists, where the offload admits them. The thread may then own lists.
+    void begin_offered(bool as_lists);
+    // Lists wait for a thread that may own them.
+    bool needs_list_owner() const {
+        return has_offered() || (offload_ != nullptr && offload_->needs_owner());
+    }
+    // Lists are in flight or about to be: the thread that owns them must not end.
+    bool has_lists() const {
+        return has_offered() ||
+               (offload_ != nullptr && (offload_->is_busy() || offload_->needs_owner()));
+    }
     const std::vector<CompletionSource*>& sources() const { return sources_; }
 
     // Polls the transports once and advances what that allows. False: nothing happened. Functions
@@ -143,7 +153,7 @@ class Executor {
     bool needs_attention() const {
         return urgent_runs_ > 0 || active_ > unattended_runs_max ||
                unattended_bytes_ > unattended_bytes_of_runs_max || has_work() ||
-               (offloading_.offload() != nullptr && offloading_.offload()->needs_attention());
+               (offload_ != nullptr && offload_->needs_attention());
     }
     // Whether ranks that a demand does not reach may need this one: it should do at once what it
     // can.
@@ -173,8 +183,9 @@ class Executor {
     static constexpr std::uint32_t unattended_runs_max = 256;
     static constexpr std::int64_t unattended_bytes_of_runs_max = 16 * unattended_bytes_of_all_max;
 
-    void begin(Run& run, Way way);
+    void begin(Run& run, bool as_lists);
     void begin_here(Run& run);
+    bool begin_lists(Run& run);
     void poll_all(bool& moved);
     void buffer_unknown(bool keep);
     void end_runs(Group& group);
@@ -227,7 +238,7 @@ class Executor {
     void finish(Run& run);
     void handle(const Completion& completion);
 
-    Offloading offloading_;
+    Offload* const offload_;
     std::vector<Transport*> transports_;
     std::vector<CompletionSource*> sources_;  // the offload and the transports
     std::vector<Transport*> routes_;
@@ -236,6 +247,7 @@ class Executor {
 
     std::array<Completion, 32> done_;  // taken from a source at a time
 
+    Queue offered_;  // to begin_offered(): offered runs, and those started after them
     Queue ready_;    // with ready operations
     Queue stalled_;  // a transport was busy, or no function could be called: at the next progress
     Exclusion* exclusion_ = nullptr;

@@ -1,22 +1,33 @@
-// Runs task lists (schedule/tasks/tasks.h) beside the executor, which hands over the lists of a run
-// and awaits their reports.
+// The door to offloading: which runs become task lists (schedule/tasks/tasks.h), and what carries
+// them out while the program computes.
+//
+// A start asks accepts(). An accepted run is kept until a thread that may own its lists comes by:
+// then, if admits() says so, its lists begin, and the executor carries out the rest of it. If the
+// program waits for the run before, the executor carries out all of it.
 //
 // The thread that submits lists to the kernel owns them: their steps run in its context, and if it
 // ends before they do, they are cancelled.
 //
-// Running out of memory: make() and begin() may throw std::bad_alloc; after begin() has,
-// cancel_context() of the context ends what it began. Nothing else throws.
+// Running out of memory: accepts(), admits() and begin() may throw std::bad_alloc; after begin()
+// has, cancel_context() of the context ends what it began. Nothing else throws.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
+#include <pthread.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
-#include "run/binding.h"
-#include "run/stream.h"
+#include "base/engine_kind.h"
+#include "base/status.h"
 #include "schedule/tasks/tasks.h"
+#include "transport/dedicated.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -24,30 +35,96 @@ namespace weft {
 // Whether this is the engine's thread. It lives as long as the engine, and may own lists.
 inline thread_local bool is_progress_thread = false;
 
+// What of a schedule can be offloaded; compiled when that is first asked for.
+struct OffloadPlan {
+    const Schedule& schedule;
+    std::unique_ptr<Tasks> tasks{};  // null: not compiled, or nothing is worth it
+    bool was_compiled = false;
+    bool is_too_long = false;  // for lists
+    bool pays = false;         // engines that offload only where it pays offload it
+    bool was_refused = false;  // there were no descriptors left for another run's lists
+};
+
 class Offload : public CompletionSource {
   public:
-    // The lists of one run: made once, begun at every start.
+    struct Options {
+        unsigned queue_depth = 1024;  // entries submitted at a time
+        bool has_own_core = true;     // this rank shares its core with no other one
+        // Some rank of the job has: auto then wants no dedicated connections.
+        bool has_several_interfaces = false;
+        bool offers_all = false;  // for tests: also what is not worth it, or waited for at once
+    };
+    // `routes`: by rank of the job. The calling thread joins the job.
+    Offload(const std::vector<Transport*>& routes, Options options);
+
+    // The lists of one run: made once, begun at every start that offloads it.
     class Lists {
       public:
+        explicit Lists(const Tasks& compiled) : tasks(compiled) {}
         virtual ~Lists() = default;
         virtual std::int64_t memory_bytes() const = 0;
         // Adds the ranks of the job whose messages are missing; with `sends`, those that have not
         // taken ours.
         virtual void add_late(bool sends, std::vector<Rank>& ranks) const = 0;
+
+        const Tasks& tasks;
     };
 
-    // Fails when there are no descriptors left for eventfds. `tasks` must outlive the result.
-    virtual Result<std::unique_ptr<Lists>> make(const Tasks& tasks) = 0;
+    // --- Whether a run is offloaded --------------------------------------------------------------
 
-    // Whether every list of `tasks` has a dedicated connection on this stream.
-    virtual bool carries(const Tasks& tasks, const Stream& stream) const = 0;
+    // Decides by the rules of this engine from now on.
+    void set_engine(const EngineTraits& engine) { engine_ = &engine; }
 
-    // Prepares the connections for them, once. False: there are no descriptors left.
-    virtual bool reserve(const Tasks& tasks, const Stream& stream) = 0;
+    // Whether the calling thread may own lists: the progress thread, or with some engines the one
+    // that joined the job.
+    bool may_own() const {
+        return is_progress_thread ||
+               (engine_->needs_joiner && pthread_equal(pthread_self(), joiner_) != 0);
+    }
+    // Whether this thread may start runs; if not, why.
+    Status check_starter() const {
+        return !engine_->needs_joiner || may_own() ? ok : refuse_starter();
+    }
 
-    // REQUIRES: carries(); reserve(); the lists are idle; the calling thread may own them.
-    virtual void begin(Lists& lists, const Stream& stream, const Binding& binding,
-                       std::byte* scratch) = 0;
+    // What is known of a start.
+    struct Start {
+        std::span<const Rank> members{};  // of the group: rank of the job
+        bool has_dedicated = false;       // some streams of the group have dedicated connections
+        bool waits = false;               // the caller waits for the run at once
+        bool is_driven = false;           // it probably will soon, or another thread spins
+        bool has_thread = false;          // the engine's thread runs, or can be started
+    };
+    // Decides whether the run is a candidate; compiles the plan and makes the run's lists if they
+    // are needed for the first time. REQUIRES: the engine offloads.
+    bool accepts(OffloadPlan& plan, std::unique_ptr<Lists>& lists, const Start& start);
+    // There was no memory for that, or the program waits before the accepted run has begun.
+    void note_no_memory();
+    void note_waited_for();
+
+    // What lists are bound to.
+    struct Call {
+        StreamId stream{};
+        std::span<const Rank> members{};  // rank of the job
+        const std::byte* send = nullptr;
+        std::byte* recv = nullptr;
+        std::byte* scratch = nullptr;
+    };
+    // Decides whether the lists of an accepted run can begin now. `is_clear`: no earlier run has
+    // messages to post on their lanes.
+    bool admits(const Lists& lists, const Call& call, bool is_clear);
+
+    // Runs that began as task lists.
+    std::uint64_t begun() const { return begun_; }
+    // "12 operations offloaded, 3 not: 3 on streams without dedicated connections"; "" if no
+    // operation was a candidate.
+    std::string summary() const;
+    // Waits do not take back what is kept.
+    bool offers_all() const { return options_.offers_all; }
+
+    // --- Task lists ------------------------------------------------------------------------------
+
+    // REQUIRES: admits(); the lists are idle; the calling thread may own them.
+    virtual void begin(Lists& lists, const Call& call) = 0;
 
     // Completes when the list has reached this report.
     virtual Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) = 0;
@@ -60,10 +137,6 @@ class Offload : public CompletionSource {
     virtual void granted(std::uint32_t list) = 0;
     virtual std::uint64_t broken(std::uint32_t list) = 0;
 
-    // Who owns lists: the thread that made this object, or the progress thread.
-    virtual void set_own(bool own) = 0;
-    // Whether the calling thread may own lists.
-    virtual bool may_own() const = 0;
     // Lists are in flight: the thread that owns them must not end.
     virtual bool is_busy() const = 0;
     // Lists wait for a thread that may own them.
@@ -73,6 +146,32 @@ class Offload : public CompletionSource {
 
     // Whether arriving data should wake a thread: lists need further batches.
     virtual bool needs_attention() const = 0;
+
+  protected:
+    DedicatedConnections* connections_to(Rank peer) const {
+        return connections_[static_cast<std::size_t>(peer)];
+    }
+
+    const Options options_;
+    std::vector<DedicatedConnections*> connections_;  // by rank of the job; null: none
+
+  private:
+    // Fails when there are no descriptors left for eventfds. `tasks` must outlive the result.
+    virtual Result<std::unique_ptr<Lists>> make(const Tasks& tasks) = 0;
+    // Prepares the connections for them, once. False: there are no descriptors left.
+    virtual bool reserve(const Tasks& tasks, const Call& call) = 0;
+
+    enum class Decline : std::uint8_t;  // why a run is not offloaded
+    static constexpr std::size_t declines = 10;
+    bool decline(Decline why);
+    bool decline_by_choice(Decline why);
+    void compile(OffloadPlan& plan, std::span<const Rank> members) const;
+    Status refuse_starter() const;
+
+    const pthread_t joiner_;
+    const EngineTraits* engine_ = &traits(EngineKind::manual);
+    std::uint64_t begun_ = 0;
+    std::array<std::uint64_t, declines> declined_{};
 };
 
 }  // namespace weft

@@ -1,6 +1,7 @@
 #include "run/run.h"
 
 #include <algorithm>
+#include <new>
 
 #include "schedule/unattended.h"
 
@@ -21,12 +22,15 @@ Run::Run(const Schedule& rest, Run& whole)
 
 Run::~Run() = default;
 
-Status Run::prepare_lists(const Tasks& tasks, Offload& offload) {
-    Result<std::unique_ptr<Offload::Lists>> lists = offload.make(tasks);
-    if (!lists.is_ok()) return lists.status();
-    lists_ = std::make_unique<AsLists>(
-        AsLists{tasks, std::move(*lists), std::unique_ptr<Run>(new Run(tasks.rest, *this))});
-    return ok;
+bool Run::offer_to(Offload& offload, OffloadPlan& plan, const Offload::Start& start) {
+    try {
+        if (!offload.accepts(plan, lists_, start)) return false;
+        if (!rest_) rest_.reset(new Run(lists_->tasks.rest, *this));
+        return true;
+    } catch (const std::bad_alloc&) {
+        offload.note_no_memory();
+        return false;  // the executor takes less
+    }
 }
 
 void Run::make_state() {
@@ -55,7 +59,7 @@ void Run::make_state() {
 std::int64_t Run::memory_bytes() const {
     return static_cast<std::int64_t>(sizeof *this + missing_.size() * 2 * sizeof(Instance)) +
            (own_scratch_ ? schedule_.scratch_bytes() : 0) +
-           (lists_ ? lists_->lists->memory_bytes() + lists_->rest->memory_bytes() : 0);
+           (lists_ ? lists_->memory_bytes() : 0) + (rest_ ? rest_->memory_bytes() : 0);
 }
 
 // A receive is late until it has completed (in a repeat: in all iterations); a send from when it is
@@ -82,8 +86,8 @@ bool Run::is_late(OpId op) const {
 std::vector<Rank> Run::late_peers(bool sends) const {
     std::vector<Rank> late;
     if (runs_as_lists_) {
-        late = lists_->rest->late_peers(sends);
-        lists_->lists->add_late(sends, late);
+        late = rest_->late_peers(sends);
+        lists_->add_late(sends, late);
         std::ranges::sort(late);
         late.erase(std::ranges::unique(late).begin(), late.end());
         return late;

@@ -73,10 +73,9 @@ class Run {
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    // Lets the run also execute as task lists, compiled from its schedule. Fails when `offload` has
-    // no room for them.
-    Status prepare_lists(const Tasks& tasks, Offload& offload);
-    bool has_lists() const { return lists_ != nullptr; }
+    // Whether the offload accepts this start. If so, the run can execute as task lists.
+    bool offer_to(Offload& offload, OffloadPlan& plan, const Offload::Start& start);
+    bool has_lists() const { return rest_ != nullptr; }
 
     const Schedule& schedule() const { return schedule_; }
     bool is_done() const { return !active_; }
@@ -94,14 +93,6 @@ class Run {
 
   private:
     friend class Executor;
-    friend class Offloading;
-
-    // The run as task lists: the lists, and a run of the rest for the executor.
-    struct AsLists {
-        const Tasks& tasks;
-        std::unique_ptr<Offload::Lists> lists;
-        std::unique_ptr<Run> rest;
-    };
 
     // In missing_: the operation has completed.
     static constexpr std::uint32_t completed_mark = ~std::uint32_t{0};
@@ -109,6 +100,8 @@ class Run {
     Run(const Schedule& rest, Run& whole);
     void make_state();
     bool is_late(OpId op) const;
+    // What the executor carries out of this run.
+    Run& carried_out() { return runs_as_lists_ ? *rest_ : *this; }
 
     const Schedule& schedule_;
     bool active_ = false;
@@ -120,9 +113,11 @@ class Run {
     std::byte* scratch_ = nullptr;
 
     Run* whole_ = nullptr;  // this is the rest of that run
-    std::unique_ptr<AsLists> lists_;
-    bool may_run_as_lists_ = false;  // as its last start said
-    bool runs_as_lists_ = false;     // since its last start
+    // The run as task lists: the lists, and a run of the rest for the executor.
+    std::unique_ptr<Offload::Lists> lists_;
+    std::unique_ptr<Run> rest_;
+    bool is_offered_ = false;     // at its last start
+    bool runs_as_lists_ = false;  // since its last start
 
     std::uint32_t unfinished_ = 0;  // operations outside repeats
     std::uint32_t outer_ops_ = 0;

@@ -140,8 +140,9 @@ class Job {
         for (std::size_t r = 0; r < n; ++r) {
             std::vector<Transport*> routes(n, transports_[r].get());
             routes[r] = nullptr;
-            rings_.push_back(std::make_unique<TaskRing>(routes, depth, patience_ns));
-            rings_.back()->set_own(true);
+            rings_.push_back(std::make_unique<TaskRing>(
+                routes, Offload::Options{.queue_depth = depth}, patience_ns));
+            rings_.back()->set_engine(traits(EngineKind::kernel_own));
             executors_.push_back(std::make_unique<Executor>(
                 static_cast<Rank>(r), std::vector<Transport*>{transports_[r].get()}, routes,
                 rings_.back().get()));
@@ -184,18 +185,22 @@ Tasks compile_all_lanes(const Schedule& schedule) {
     return compile_tasks(schedule, std::vector<bool>(schedule.lanes().size(), true));
 }
 
+void start_as_lists(Executor& executor, Run& run, Stream& stream, const Binding& binding) {
+    executor.start(run, stream, binding, /*is_offered=*/true);
+    executor.begin_offered(/*as_lists=*/true);
+}
+
 // A call's schedules and task lists, ready to be started on a job again and again.
 class Call {
   public:
     Call(Job& job, const Subject& subject, const Trial& problem)
         : job_(job), schedules_(*build_all(subject, problem)) {
-        tasks_.reserve(schedules_.size());
         for (Rank r = 0; r < job.ranks(); ++r) {
             const Schedule& schedule = schedules_[static_cast<std::size_t>(r)];
-            tasks_.push_back(compile_all_lanes(schedule));
+            plans_.push_back({schedule, std::make_unique<Tasks>(compile_all_lanes(schedule)),
+                              /*was_compiled=*/true});
             runs_.push_back(std::make_unique<Run>(schedule));
-            EXPECT_TRUE(runs_.back()->prepare_lists(tasks_.back(), job.ring(r)).is_ok())
-                << last_detail();
+            EXPECT_TRUE(runs_.back()->offer_to(job.ring(r), plans_.back(), {})) << last_detail();
         }
     }
     void start(std::span<const Buffers> buffers, const Reduction& reduction) {
@@ -203,8 +208,8 @@ class Call {
     }
     void start(Rank r, std::span<const Buffers> buffers, const Reduction& reduction) {
         const Buffers& own = buffers[static_cast<std::size_t>(r)];
-        job_.executor(r).start(run(r), job_.stream(r),
-                               {own.send.data(), own.recv.data(), reduction}, Executor::Way::lists);
+        start_as_lists(job_.executor(r), run(r), job_.stream(r),
+                       {own.send.data(), own.recv.data(), reduction});
     }
     bool is_done() const {
         return std::ranges::all_of(runs_, [](const auto& run) { return run->is_done(); });
@@ -221,7 +226,7 @@ class Call {
   private:
     Job& job_;
     std::vector<Schedule> schedules_;
-    std::vector<Tasks> tasks_;
+    std::vector<OffloadPlan> plans_;
     std::vector<std::unique_ptr<Run>> runs_;
 };
 
@@ -308,24 +313,26 @@ TEST_F(TaskRingTest, RunsARingOfSixtyFourRanksThroughAQueueOfSixtyFour) {
 TEST_F(TaskRingTest, ListsTakeABoundedAmountOfMemory) {
     constexpr std::int64_t bytes_max = 10 << 20;
     Job job(3);
-    Executor& executor = job.executor(1);
-    OffloadPolicy policy(executor, {.offers_all = true});
-    policy.set_engine(traits(EngineKind::kernel));
-    std::uint64_t too_long = 0;
+    TaskRing& ring = job.ring(1);
+    ring.set_engine(traits(EngineKind::kernel));
+    int too_long = 0;
     for (const std::int64_t segments : {1'000, 16'000, 17'000, 100'000}) {
         SCOPED_TRACE(segments);
         const auto schedules =
             *build_all(subject_of("bcast", "chain"), problem_of(3, 8 * segments, 8));
         weft::Run run(schedules[1]);
-        OffloadPlan plan;
-        const Executor::Way way =
-            policy.prepare(run, plan, job.stream(1).group(), {.has_thread = true});
+        OffloadPlan plan{schedules[1]};
         const bool has_lists = segments <= 16'000;
-        EXPECT_EQ(way, has_lists ? Executor::Way::offered : Executor::Way::here);
+        EXPECT_EQ(run.offer_to(ring, plan,
+                               {.members = job.stream(1).group().members, .has_thread = true}),
+                  has_lists);
         EXPECT_EQ(plan.tasks != nullptr, has_lists);
         EXPECT_EQ(run.has_lists(), has_lists);
         too_long += !has_lists;
-        EXPECT_EQ(executor.offloading().fallen_back(Offloading::Fallback::too_long), too_long);
+        const std::string n = std::to_string(too_long);
+        EXPECT_EQ(ring.summary(), too_long == 0 ? ""
+                                                : "0 operations offloaded, " + n + " not: " + n +
+                                                      " of too many segments");
         EXPECT_LE(run.memory_bytes() + (plan.tasks ? plan.tasks->memory_bytes() : 0), bytes_max);
     }
 }
@@ -611,7 +618,7 @@ TEST_F(TaskRingTest, AHeaderThatIsBeingStoredIsNoFaultOfThePeer) {
     kernel::List& list = *static_cast<kernel::RunLists&>(*lists).lists[0];
     std::vector<std::byte> place(bytes);
     const std::uint64_t stream = job.stream(1).id().packed();
-    list.bind({nullptr, place.data(), {}}, nullptr, stream);
+    list.bind({.stream = job.stream(1).id(), .recv = place.data()});
     using State = kernel::List::HeaderState;
     EXPECT_EQ(list.verdict_on(0, stream), State::not_come);
     const auto header = MessageHeader{.bytes = bytes, .stream = stream}.encoded();
@@ -793,7 +800,7 @@ void expect_others_of_an_abandoned_group(weft_status end) {
     Call stays(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
     abandoned.start(1, buffers, {});
     refusals = std::numeric_limits<int>::max();
-    job.executor(1).start(stays.run(1), stream, {nullptr, place.data(), {}}, Executor::Way::lists);
+    start_as_lists(job.executor(1), stays.run(1), stream, {nullptr, place.data(), {}});
     ASSERT_TRUE(job.ring(1).needs_owner());
     std::thread([&] {
         refusals = 0;
@@ -886,7 +893,7 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
         << "they are closed when all of it has been reported";
     // The socket is free for the next list.
     std::ranges::fill(place, std::byte{0});
-    job.executor(1).start(other.run(1), stream, {nullptr, place.data(), {}}, Executor::Way::lists);
+    start_as_lists(job.executor(1), other.run(1), stream, {nullptr, place.data(), {}});
     const auto next =
         MessageHeader{.sequence = 1, .bytes = bytes, .stream = stream.id().packed()}.encoded();
     ASSERT_EQ(write(peer, next.data(), next.size()), static_cast<ssize_t>(next.size()));
@@ -987,17 +994,16 @@ TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
     std::vector<std::vector<std::byte>> send(2, std::vector<std::byte>(8));
     std::vector<std::vector<std::byte>> recv(2, std::vector<std::byte>(16));
     const std::vector<Buffers> buffers = {{send[0], recv[0]}, {send[1], recv[1]}};
-    job.ring(1).set_own(false);
     Engine engine(job.executor(1), {.kind = EngineKind::kernel});
     call.start(0, buffers, {});
     {
         Engine::Hold hold(engine);
         job.executor(1).start(call.run(1), job.stream(1), {send[1].data(), recv[1].data(), {}},
-                              Executor::Way::offered);
+                              /*is_offered=*/true);
     }
     const auto begun = [&] {
         Engine::Hold hold(engine);
-        return !job.executor(1).offloading().has_offered() && job.ring(1).needs_attention();
+        return !job.executor(1).has_offered() && job.ring(1).needs_attention();
     };
     while (!begun()) std::this_thread::yield();
     {

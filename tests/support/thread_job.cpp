@@ -167,14 +167,15 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         parts.device_memory = options.device_memory;
         parts.engine = {.kind = options.engine,
                         .may_spin = options.may_spin,
-                        .on_demand = options.on_demand,
-                        .offers_all = options.offers_all};
+                        .on_demand = options.on_demand};
 #if WEFT_HAS_TCP
         if (tcp && options.dedicates) {
             parts.dedicated = {.streams_left = options.tcp.dedicated_max, .is_wanted = 1};
             const std::vector<DedicatedShare> all(static_cast<std::size_t>(ranks), parts.dedicated);
             parts.world_dedicated = agreed_streams(all);
-            parts.offload = make_offload(parts.routes, options.queue_depth);
+            parts.offload = make_offload(parts.routes, {.queue_depth = options.queue_depth,
+                                                        .has_own_core = options.may_spin,
+                                                        .offers_all = options.offers_all});
         }
 #endif
         processes_.push_back(std::make_unique<Process>(std::move(parts)));

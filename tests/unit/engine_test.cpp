@@ -509,6 +509,8 @@ TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
 // Has lists in flight, which need nobody until the kernel has carried them out.
 class ListsInFlight final : public Offload {
   public:
+    ListsInFlight() : Offload({}, {}) {}
+
     Sleeper armed = Sleeper::none;
 
     const char* name() const override { return "lists"; }
@@ -526,15 +528,12 @@ class ListsInFlight final : public Offload {
     Result<std::unique_ptr<Lists>> make(const Tasks&) override {
         return failure(WEFT_REFUSED_MEMORY, "none");
     }
-    bool carries(const Tasks&, const Stream&) const override { return false; }
-    bool reserve(const Tasks&, const Stream&) override { return false; }
-    void begin(Lists&, const Stream&, const Binding&, std::byte*) override {}
+    bool reserve(const Tasks&, const Call&) override { return false; }
+    void begin(Lists&, const Call&) override {}
     Posted await(Lists&, std::uint32_t, std::uint32_t, Token) override { return Posted::pending; }
     void enable(Lists&, std::uint32_t) override {}
     void granted(std::uint32_t) override {}
     std::uint64_t broken(std::uint32_t) override { return 0; }
-    void set_own(bool) override {}
-    bool may_own() const override { return is_progress_thread; }
     bool is_busy() const override { return true; }
     bool needs_owner() const override { return false; }
     void submit() override {}

@@ -55,10 +55,10 @@ std::byte* List::base(Buffer buffer) const {
     return nullptr;
 }
 
-void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream) {
-    send_base = binding.send;
-    recv_base = binding.recv;
-    scratch_base = scratch;
+void List::bind(const Offload::Call& call) {
+    send_base = call.send;
+    recv_base = call.recv;
+    scratch_base = call.scratch;
     for (const Entry& entry : entries) {
         if (entry.kind != Entry::Kind::first) continue;
         MessageVector& message = messages[entry.number];
@@ -67,7 +67,7 @@ void List::bind(const Binding& binding, std::byte* scratch, std::uint64_t stream
             message.header =
                 MessageHeader{.sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
                               .bytes = message.bytes,
-                              .stream = stream}
+                              .stream = call.stream.packed()}
                     .encoded();
         message.pieces[0] = {message.header.data(), MessageHeader::size};
         message.pieces[1] = {entry.bytes > 0 ? base(entry.buffer) + entry.offset : nullptr,

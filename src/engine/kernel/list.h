@@ -21,7 +21,7 @@
 
 #include "base/fd.h"
 #include "base/fifo.h"
-#include "run/run.h"
+#include "run/offload.h"
 #include "schedule/tasks/tasks.h"
 #include "transport/dedicated.h"
 
@@ -94,7 +94,7 @@ struct List {
     State state = State::idle;
     bool is_called_off = false;  // completions of its entries are ignored from now on
     bool is_cut = false;  // the kernel took a part of a chain, which may end without a report
-    Failure failure;      // why it has failed, unless the transport says it
+    Completion failure;   // why it has failed, unless the transport says it
     ListPlace hold;
     std::shared_ptr<ChainOrder> direction;
     std::shared_ptr<const std::vector<Fd>> semaphores;  // of the run
@@ -114,7 +114,7 @@ struct List {
     }
     bool is_receiving() const { return state == State::going && !tasks.sends; }
     // Binds addresses and headers; the place is granted.
-    void bind(const Binding& binding, std::byte* scratch, std::uint64_t stream);
+    void bind(const Offload::Call& call);
     // What the header of message `number` says about it.
     enum class HeaderState : std::uint8_t { not_come, right, other_size, foreign };
     HeaderState verdict_on(std::uint32_t number, std::uint64_t stream) const;

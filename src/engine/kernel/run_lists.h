@@ -14,7 +14,7 @@ class TaskRing;
 
 class RunLists final : public Offload::Lists {
   public:
-    RunLists(TaskRing& task_ring, const Tasks& compiled) : ring(task_ring), tasks(compiled) {}
+    RunLists(TaskRing& task_ring, const Tasks& compiled) : Lists(compiled), ring(task_ring) {}
     ~RunLists() override;
     RunLists(const RunLists&) = delete;
     RunLists& operator=(const RunLists&) = delete;
@@ -25,14 +25,10 @@ class RunLists final : public Offload::Lists {
     int semaphore(std::uint32_t number) const { return (*semaphores)[number].get(); }
 
     TaskRing& ring;
-    const Tasks& tasks;
     std::shared_ptr<std::vector<Fd>> semaphores = std::make_shared<std::vector<Fd>>();
     std::vector<std::unique_ptr<List>> lists;
 
-    // Of the last start.
-    StreamId stream;
-    Binding binding;
-    std::byte* scratch = nullptr;
+    Offload::Call call;  // of the last start
 };
 
 }  // namespace weft::kernel

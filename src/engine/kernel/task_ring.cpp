@@ -65,13 +65,10 @@ void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
     }
 }
 
-TaskRing::TaskRing(const std::vector<Transport*>& routes, unsigned depth, std::int64_t patience_ns)
-    : maker_(pthread_self()),
+TaskRing::TaskRing(const std::vector<Transport*>& routes, Options options, std::int64_t patience_ns)
+    : Offload(routes, options),
       rank_(static_cast<Rank>(std::ranges::find(routes, nullptr) - routes.begin())),
-      depth_(depth),
       patience_ns_(patience_ns) {
-    for (Transport* route : routes)
-        connections_.push_back(route != nullptr ? route->dedicated_connections() : nullptr);
     const auto is_peer = [](const DedicatedConnections* connections) {
         return connections != nullptr;
     };
@@ -92,7 +89,7 @@ Status TaskRing::open() {
         return failure(WEFT_REFUSED_MEMORY, "too few descriptors for io_uring beside connections");
     Fd sleep(epoll_create1(EPOLL_CLOEXEC));
     if (!sleep) return failure(WEFT_REFUSED_MEMORY, "no descriptor: %s", std::strerror(errno));
-    WEFT_RETURN_IF_NOT_OK(ring_.open(depth_));
+    WEFT_RETURN_IF_NOT_OK(ring_.open(options_.queue_depth));
     epoll_event event{};
     if (epoll_ctl(sleep.get(), EPOLL_CTL_ADD, ring_.fd(), &event) != 0) {
         ring_.close();
@@ -131,14 +128,6 @@ Result<std::unique_ptr<Offload::Lists>> TaskRing::make(const Tasks& tasks) {
     }
     reserve_queues();
     return std::unique_ptr<Offload::Lists>(std::move(lists));
-}
-
-bool TaskRing::carries(const Tasks& tasks, const Stream& stream) const {
-    return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
-        const Rank peer = stream.member(list.peer);
-        const DedicatedConnections* connections = connections_to(peer);
-        return connections != nullptr && connections->carries({peer, stream.id()});
-    });
 }
 
 // An eventfd. Nonblocking, so that a read polls for its token and needs no worker thread of the
@@ -186,10 +175,11 @@ void TaskRing::reserve_queues() {
     to_submit_.reserve((List::batches_max + 1) * lists_.size());
 }
 
-bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {
+bool TaskRing::reserve(const Tasks& tasks, const Call& call) {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
         std::shared_ptr<ChainOrder>& direction =
-            directions_[{stream.id(), stream.member(list.peer), list.sends}];
+            directions_[{call.stream, call.members[static_cast<std::size_t>(list.peer)],
+                         list.sends}];
         if (direction == nullptr) direction = std::make_shared<ChainOrder>();
         while (direction->tokens.size() < 2) {
             if (!add_token(*direction)) return false;
@@ -198,15 +188,12 @@ bool TaskRing::reserve(const Tasks& tasks, const Stream& stream) {
     });
 }
 
-void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
-                     std::byte* scratch) {
+void TaskRing::begin(Lists& lists, const Call& call) {
     auto& run = static_cast<RunLists&>(lists);
-    run.stream = stream.id();
-    run.binding = binding;
-    run.scratch = scratch;
+    run.call = call;
     for (const auto& list : run.lists) {
         WEFT_ASSERT(!list->is_busy() && list->batches == 0);
-        list->peer = stream.member(list->tasks.peer);
+        list->peer = call.members[static_cast<std::size_t>(list->tasks.peer)];
         list->submitted = list->batches_ended = 0;
         list->is_cut = false;
         list->failure = {};
@@ -219,10 +206,10 @@ void TaskRing::begin(Lists& lists, const Stream& stream, const Binding& binding,
 }
 
 void TaskRing::take_place(List& list) {
-    list.direction = directions_.at({list.home.stream, list.peer, list.tasks.sends});
+    list.direction = directions_.at({list.home.call.stream, list.peer, list.tasks.sends});
     list.direction->lists.push(&list);
     set_state(list, List::State::waiting);
-    const Lane lane(list.peer, list.home.stream);
+    const Lane lane(list.peer, list.home.call.stream);
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     const Posted posted = connections_to(list.peer)->hold(lane, list.tasks.sends, messages,
                                                           list.hold, {this, list.id});
@@ -231,7 +218,7 @@ void TaskRing::take_place(List& list) {
 
 void TaskRing::has_place(List& list) {
     set_state(list, List::State::granted);
-    list.bind(list.home.binding, list.home.scratch, list.home.stream.packed());
+    list.bind(list.home.call);
     to_submit_.push(&list);
     ++unfinished_;
 }
@@ -248,11 +235,7 @@ std::uint64_t TaskRing::broken(std::uint32_t id) {
     List* list = lists_[id];
     if (list == nullptr) return 0;
     if (list->state == List::State::waiting) set_state(*list, List::State::idle);
-    return list->home.stream.context();
-}
-
-bool TaskRing::may_own() const {
-    return is_progress_thread || (own_ && pthread_equal(pthread_self(), maker_));
+    return list->home.call.stream.context();
 }
 
 void TaskRing::submit() {
@@ -401,7 +384,7 @@ void TaskRing::look_at_headers() {
 // At least the first `come` messages have come, and others `may_come` at this moment. False: the
 // list has failed.
 bool TaskRing::check_headers(List& list, std::uint32_t come, bool may_come) {
-    const std::uint64_t stream = list.home.stream.packed();
+    const std::uint64_t stream = list.home.call.stream.packed();
     for (; list.checked < list.messages.size(); ++list.checked, list.doubted_since_ns = 0) {
         List::HeaderState state = list.verdict_on(list.checked, stream);
         if (state == List::HeaderState::right) continue;
@@ -438,13 +421,16 @@ void TaskRing::fail(List& list, int result) {
     set_state(list, List::State::failed);
     if (list.is_called_off) return;
     if (result == -EMSGSIZE) {
-        list.failure = {WEFT_BROKEN_MESSAGE, list.peer,
-                        static_cast<std::int64_t>(list.sent_bytes(list.checked)),
-                        static_cast<std::int64_t>(list.messages[list.checked].bytes)};
+        list.failure = {
+            .token = {},
+            .code = WEFT_BROKEN_MESSAGE,
+            .peer = list.peer,
+            .sent_bytes = static_cast<std::int64_t>(list.sent_bytes(list.checked)),
+            .expected_bytes = static_cast<std::int64_t>(list.messages[list.checked].bytes)};
     } else if (list.is_cut || result == -ENOMEM) {
-        list.failure = {WEFT_BROKEN_MEMORY, rank_};
+        list.failure = {.token = {}, .code = WEFT_BROKEN_MEMORY, .peer = rank_};
     } else if (result == -ECANCELED) {
-        list.failure = {WEFT_REFUSED_STATE, rank_};
+        list.failure = {.token = {}, .code = WEFT_REFUSED_STATE, .peer = rank_};
     }
     if (list.failure.code != WEFT_OK) return report_failure(list);
     int error = result < 0 ? -result : 0;
@@ -459,12 +445,9 @@ void TaskRing::fail(List& list, int result) {
 void TaskRing::report_failure(const List& list) {
     const Token token = list.awaited.back();
     if (token.run == nullptr) return;
-    finished_.push({{.token = token,
-                     .code = list.failure.code,
-                     .peer = list.failure.rank,
-                     .sent_bytes = list.failure.sent_bytes,
-                     .expected_bytes = list.failure.expected_bytes},
-                    &list.home});
+    Completion failed = list.failure;
+    failed.token = token;
+    finished_.push({failed, &list.home});
 }
 
 // Cancels what the list has in flight. This thread need not be one that may own other lists: where
@@ -537,8 +520,8 @@ void TaskRing::call_off(Wanted wanted) {
 }
 
 void TaskRing::cancel_context(std::uint64_t context) {
-    call_off([&](const List& list) { return list.home.stream.context() == context; });
-    finished_.remove_if([&](const Finished& one) { return one.run->stream.context() == context; });
+    call_off([&](const List& list) { return list.home.call.stream.context() == context; });
+    finished_.remove_if([&](const Finished& one) { return one.run->call.stream.context() == context; });
     close_context(context);
 }
 
@@ -546,7 +529,7 @@ void TaskRing::cancel_context(std::uint64_t context) {
 void TaskRing::close_context(std::uint64_t context) {
     for (List* list : lists_) {
         if (list != nullptr && list->state != List::State::given_up &&
-            list->home.stream.context() == context)
+            list->home.call.stream.context() == context)
             list->direction.reset();
     }
     to_submit_.remove_if([](const List* list) { return list->direction == nullptr; });

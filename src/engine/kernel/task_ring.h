@@ -7,8 +7,6 @@
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
-#include <pthread.h>
-
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -24,9 +22,9 @@ namespace weft::kernel {
 
 class TaskRing final : public Offload {
   public:
-    // `routes`: by rank of the job. `depth`: entries submitted at a time. `patience_ns`: how long
-    // the kernel may have no memory for them, or not end what is called off.
-    TaskRing(const std::vector<Transport*>& routes, unsigned depth,
+    // `patience_ns`: how long the kernel may have no memory for entries, or not end what is called
+    // off.
+    TaskRing(const std::vector<Transport*>& routes, Options options,
              std::int64_t patience_ns = 10'000'000'000);
     ~TaskRing() override;
 
@@ -40,16 +38,12 @@ class TaskRing final : public Offload {
     void close_context(std::uint64_t context) override;
 
     Result<std::unique_ptr<Lists>> make(const Tasks& tasks) override;
-    bool carries(const Tasks& tasks, const Stream& stream) const override;
-    bool reserve(const Tasks& tasks, const Stream& stream) override;
-    void begin(Lists& lists, const Stream& stream, const Binding& binding,
-               std::byte* scratch) override;
+    bool reserve(const Tasks& tasks, const Call& call) override;
+    void begin(Lists& lists, const Call& call) override;
     Posted await(Lists& lists, std::uint32_t list, std::uint32_t report, Token token) override;
     void enable(Lists& lists, std::uint32_t list) override;
     void granted(std::uint32_t list) override;
     std::uint64_t broken(std::uint32_t list) override;
-    void set_own(bool own) override { own_ = own; }
-    bool may_own() const override;
     bool is_busy() const override { return busy_ > 0; }
     bool needs_owner() const override { return !to_submit_.empty() || ring_.has_left(); }
     void submit() override;
@@ -77,9 +71,6 @@ class TaskRing final : public Offload {
     };
 
     Status open();
-    DedicatedConnections* connections_to(Rank peer) const {
-        return connections_[static_cast<std::size_t>(peer)];
-    }
     Fd semaphore();
     bool add_token(ChainOrder& direction);
     void reserve_queues();
@@ -100,11 +91,7 @@ class TaskRing final : public Offload {
     template <class Wanted>
     void call_off(Wanted wanted);
 
-    pthread_t maker_;  // the thread that joined the job
-    bool own_ = false;
-    std::vector<DedicatedConnections*> connections_;  // by rank; null: none
     Rank rank_ = -1;
-    const unsigned depth_;
     const std::int64_t patience_ns_;
     std::int64_t short_since_ns_ = 0;  // when the kernel first had no memory; 0: it has
     // Lists without runs, whose chains have not reported: the kernel may still write to them, and

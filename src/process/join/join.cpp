@@ -102,7 +102,7 @@ Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
 
 // What else the environment says about joining.
 struct JoinOptions {
-    unsigned queue_depth = 0;
+    Offload::Options offload;
     bool on_demand = true;
     ProgressCores progress;
 };
@@ -115,7 +115,7 @@ Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     parts.engine.kind = usable(*engine);
     Result<unsigned> queue_depth = queue_depth_from_environment();
     if (!queue_depth.is_ok()) return queue_depth.status();
-    wishes.queue_depth = *queue_depth;
+    wishes.offload.queue_depth = *queue_depth;
     Result<Selector> selector = Selector::from_environment();
     if (!selector.is_ok()) return selector.status();
     parts.settings.selector = *selector;
@@ -126,7 +126,7 @@ Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     Result<bool> checks_calls = switch_setting("WEFT_CHECK");
     if (!checks_calls.is_ok()) return checks_calls.status();
     parts.checks_calls = *checks_calls;
-    parts.engine.offers_all = test_hooks().offers_all;
+    wishes.offload.offers_all = test_hooks().offers_all;
     Result<ProgressCores> progress = ProgressCores::from_environment();
     if (!progress.is_ok()) return progress.status();
     wishes.progress = *progress;
@@ -195,13 +195,15 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.engine.may_spin = crowd.has_core_for_each_rank();
     const Status connected = transports->connect(cards, (*startup)->key(), parts);
     if (!connected.is_ok()) return (*startup)->cause_of(connected);
+    parts.has_several_interfaces = has_several_interfaces(cards);
+    wishes.offload.has_own_core = parts.engine.may_spin;
+    wishes.offload.has_several_interfaces = parts.has_several_interfaces;
     if (any_dedicated(parts.transports))
-        parts.offload = make_offload(parts.routes, wishes.queue_depth);
-    parts.engine.has_several_interfaces = has_several_interfaces(cards);
+        parts.offload = make_offload(parts.routes, wishes.offload);
     std::vector<DedicatedShare> dedicated;
     for (const RankCard& card : cards) {
         dedicated.push_back(card.dedicated);
-        if (wants_dedicated(card.engine, parts.engine.has_several_interfaces))
+        if (wants_dedicated(card.engine, parts.has_several_interfaces))
             dedicated.back().is_wanted = 1;
     }
     parts.dedicated = dedicated[static_cast<std::size_t>(parts.rank)];

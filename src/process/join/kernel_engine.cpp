@@ -31,19 +31,19 @@ Result<unsigned> queue_depth_from_environment() {
 }
 
 std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transport*>& routes,
-                                      [[maybe_unused]] unsigned queue_depth) {
+                                      [[maybe_unused]] Offload::Options options) {
 #if WEFT_HAS_KERNEL
     if (kernel_engine_absence().empty())
-        return std::make_unique<kernel::TaskRing>(routes, queue_depth);
+        return std::make_unique<kernel::TaskRing>(routes, options);
 #endif
     return nullptr;
 }
 
 std::string offload_account(Process& process) {
-    const Offloading& offloading = process.executor().offloading();
-    if (const std::string summary = offloading.summary(); !summary.empty()) return summary;
-    if (!traits(process.engine().kind()).offloads) return "";
-    if (offloading.offload() != nullptr) return "no operation offloaded";
+    const Offload* offload = process.executor().offload();
+    const std::string summary = offload != nullptr ? offload->summary() : "";
+    if (!summary.empty() || !traits(process.engine().kind()).offloads) return summary;
+    if (offload != nullptr) return "no operation offloaded";
     const bool has_network = std::ranges::any_of(process.transports(), [](const auto& transport) {
         return transport->dedicated_connections() != nullptr;
     });

@@ -18,7 +18,8 @@ const std::string& kernel_engine_absence();
 Result<unsigned> queue_depth_from_environment();
 
 // Null: kernel_engine_absence() says why. `routes`: by rank of the job.
-std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes, unsigned queue_depth);
+std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes,
+                                      Offload::Options options);
 
 // How many operations were offloaded, and why others were not. Empty: the engine offloads none.
 std::string offload_account(Process& process);
