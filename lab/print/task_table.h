@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lab/measure.h"
-#include "schedule/tasks/tasks.h"
+#include "offload/offload.h"
 
 namespace weft {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schedule/tasks/tasks.h"
+#include "offload/offload.h"
 
 namespace weft {
 

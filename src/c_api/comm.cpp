@@ -19,10 +19,10 @@
 #include "base/fd.h"
 #include "base/setting.h"
 #include "c_api/guard.h"
+#include "offload/offload.h"
 #include "process/construct.h"
 #include "process/join/adopt.h"
 #include "process/join/join.h"
-#include "process/join/kernel_engine.h"
 #include "process/neighbors.h"
 #include "startup/oob.h"
 
@@ -46,7 +46,7 @@ const char* wakes(Process& process) {
 
 void tell_statistics(Process& process) {
     const Engine& engine = process.engine();
-    const std::string offloaded = offload_account(process);
+    const std::string offloaded = process.offload_account();
     std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
                  traits(engine.kind()).name, wakes(process), offloaded.empty() ? "" : "; ",

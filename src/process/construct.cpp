@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "communicator/call_and_wait.h"
-#include "process/offer.h"
 #include "process/process.h"
 #include "weft/comm.h"
 

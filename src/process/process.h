@@ -13,7 +13,7 @@
 #include "communicator/own/own_schedule.h"
 #include "engine/completion_queue.h"
 #include "engine/engine.h"
-#include "process/dedicated.h"
+#include "offload/offload.h"
 #include "run/executor.h"
 #include "shape/torus.h"
 #include "transport/transport.h"
@@ -36,8 +36,8 @@ class Process {
         DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
         Engine::Options engine;
         bool has_several_interfaces = false;  // some rank of the job has
-        DedicatedShare dedicated;           // of this rank, including world's share
-        std::uint32_t world_dedicated = 0;  // world's streams, agreed on by all ranks
+        DedicatedShare dedicated;             // of this rank, including world's share
+        std::uint32_t world_dedicated = 0;    // world's streams, agreed on by all ranks
         // The program joins with a communicator of all ranks, which adopt_job() makes, with so
         // many.
         std::optional<std::uint32_t> job_dedicated;
@@ -100,6 +100,11 @@ class Process {
     Status check_engine(EngineKind kind) const;
     // Fails if operations are pending, or ended but not completed, with a sentence that lists them.
     Status refuse_outstanding();
+    // How many operations were offloaded, and why others were not. Empty: the engine offloads none.
+    std::string offload_account() const {
+        return weft::offload_account(executor_.offload(), traits(engine_.kind()),
+                                     executor_.routes());
+    }
 
   private:
     void end(Communicator& communicator);
@@ -130,6 +135,26 @@ class Process {
     std::uint64_t limited_contexts_taken_ = 0;  // of communicators that do not use all links
     std::uint32_t comms_expected_ = 0;          // by the program
     Engine engine_;  // last: its thread ends before what it drives is destroyed
+};
+
+// Offers a share of this rank's dedicated connections to a communicator that is being made; the
+// destructor takes back what it does not keep. The engine must be held when it is made, changed and
+// destroyed.
+class Offer {
+  public:
+    explicit Offer(Process& process) : process_(process), dedicated_(process.offer_dedicated()) {}
+    ~Offer() { process_.give_back(dedicated_.streams_left - kept_); }
+    Offer(const Offer&) = delete;
+    Offer& operator=(const Offer&) = delete;
+
+    const DedicatedShare& dedicated() const { return dedicated_; }
+    // This much now belongs to the communicator, which gives it back when it ends.
+    void keep(std::uint32_t streams) { kept_ = streams; }
+
+  private:
+    Process& process_;
+    DedicatedShare dedicated_;
+    std::uint32_t kept_ = 0;
 };
 
 }  // namespace weft

@@ -100,10 +100,9 @@ bool Executor::begin_lists(Run& run) {
                              .send = run.binding_.send,
                              .recv = run.binding_.recv,
                              .scratch = run.scratch_};
-    const bool is_clear =
-        std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
-            return stream.last_on_lane(list.peer, list.sends).run == nullptr;
-        });
+    const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
+        return stream.last_on_lane(list.peer, list.sends).run == nullptr;
+    });
     if (!offload_->admits(*run.lists_, call, is_clear)) return false;
     run.runs_as_lists_ = true;
     Run& rest = *run.rest_;
@@ -482,9 +481,8 @@ Executor::Executed Executor::execute(Run& run, Instance instance, Callable calla
         case OpKind::reduce:
         case OpKind::reduce_right: executed = reduce(run, *op, callable); break;
         case OpKind::await:
-            posted = offload_->await(
-                *run.whole_->lists_, static_cast<std::uint32_t>(op->peer),
-                static_cast<std::uint32_t>(op->from_offset), {&run, instance});
+            posted = offload_->await(*run.whole_->lists_, static_cast<std::uint32_t>(op->peer),
+                                     static_cast<std::uint32_t>(op->from_offset), {&run, instance});
             break;
         case OpKind::enable:
             offload_->enable(*run.whole_->lists_, static_cast<std::uint32_t>(op->peer));

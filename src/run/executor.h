@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "offload/offload.h"
 #include "run/failure_notices.h"
-#include "run/offload.h"
 #include "run/run.h"
 #include "schedule/unattended.h"
 #include "transport/transport.h"

@@ -58,8 +58,8 @@ void Run::make_state() {
 
 std::int64_t Run::memory_bytes() const {
     return static_cast<std::int64_t>(sizeof *this + missing_.size() * 2 * sizeof(Instance)) +
-           (own_scratch_ ? schedule_.scratch_bytes() : 0) +
-           (lists_ ? lists_->memory_bytes() : 0) + (rest_ ? rest_->memory_bytes() : 0);
+           (own_scratch_ ? schedule_.scratch_bytes() : 0) + (lists_ ? lists_->memory_bytes() : 0) +
+           (rest_ ? rest_->memory_bytes() : 0);
 }
 
 // A receive is late until it has completed (in a repeat: in all iterations); a send from when it is

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "offload/offload.h"
 #include "run/binding.h"
-#include "run/offload.h"
 #include "run/stream.h"
 #include "schedule/repeat_state.h"
 #include "schedule/schedule.h"

@@ -18,7 +18,7 @@ enum class OpKind : std::uint8_t {
     reduce,        // into = from (op) into
     reduce_right,  // into = into (op) from; `from` may be overwritten
     call,          // function number `peer` of the program, which may read and write `into`
-    // Only in the rest of a schedule compiled to task lists (tasks/tasks.h):
+    // Only in the rest of a schedule compiled to task lists (offload/task_lists.h):
     await,   // completes when task list `peer` has reached its report number `from_offset`
     enable,  // lets task list `peer` pass its next `go`
 };

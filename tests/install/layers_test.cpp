@@ -114,6 +114,21 @@ TEST(Layers, OnlyJoiningAJobNamesATransport) {
     }
 }
 
+// Whether a run is offloaded, and how, is decided behind one header.
+TEST(Layers, OffloadingHasOneDoor) {
+    const std::string room = "src/offload/";
+    std::size_t callers = 0;
+    for (const auto& [unit, used] : includes({"src", "sim", "lab", "tools", "bench"})) {
+        if (unit.starts_with(room)) continue;
+        for (const std::string& name : used) {
+            if (!name.starts_with(room)) continue;
+            EXPECT_EQ(name, room + "offload") << unit;
+            ++callers;
+        }
+    }
+    EXPECT_GT(callers, 3u);
+}
+
 TEST(Layers, BenchUsesTheProgramThatTheLabAndThatTheLibrary) {
     const std::vector<std::string> from_below = {"src", "sim", "lab", "tools", "bench"};
     const auto level = [&](const std::string& unit) {

@@ -1,5 +1,5 @@
 // Task lists carried out by io_uring, over dedicated sockets.
-#include "engine/kernel/task_ring.h"
+#include "offload/task_ring.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "algorithm/catalogue.h"
-#include "schedule/tasks/tasks.h"
+#include "offload/task_lists.h"
 #include "shape/topology.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "offload/task_lists.h"
 #include "reduce/reduce.h"
 #include "schedule/postcondition.h"
 #include "schedule/schedule.h"
-#include "schedule/tasks/tasks.h"
 #include "support/interpret.h"
 
 namespace weft::test {

@@ -15,9 +15,9 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "offload/task_lists.h"
 #include "reduce/reduce.h"
 #include "schedule/schedule.h"
-#include "schedule/tasks/tasks.h"
 
 namespace weft::test {
 

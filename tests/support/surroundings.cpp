@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "engine/engine.h"
-#include "process/join/kernel_engine.h"
+#include "offload/offload.h"
 #include "support/process.h"
 #if WEFT_HAS_UCX
 #include "transport/ucx/worker.h"

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "process/join/kernel_engine.h"
+#include "offload/offload.h"
 #include "transport/dedicated.h"
 
 namespace weft::test {
@@ -165,9 +165,8 @@ ThreadJob::ThreadJob(Rank ranks, Options options) {
         parts.settings.selector = options.selector;
         parts.checks_calls = options.checks_calls;
         parts.device_memory = options.device_memory;
-        parts.engine = {.kind = options.engine,
-                        .may_spin = options.may_spin,
-                        .on_demand = options.on_demand};
+        parts.engine = {
+            .kind = options.engine, .may_spin = options.may_spin, .on_demand = options.on_demand};
 #if WEFT_HAS_TCP
         if (tcp && options.dedicates) {
             parts.dedicated = {.streams_left = options.tcp.dedicated_max, .is_wanted = 1};

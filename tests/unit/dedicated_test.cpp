@@ -1,5 +1,5 @@
 // Which ranks want dedicated connections, and what the members of a communicator agree on.
-#include "process/dedicated.h"
+#include "offload/offload.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 
 #include "base/random.h"
 #include "lab/print/task_text.h"
+#include "offload/task_lists.h"
 #include "schedule/builder.h"
-#include "schedule/tasks/tasks.h"
 #include "schedule/text.h"
 #include "schedule/unroll.h"
 

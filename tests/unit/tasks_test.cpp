@@ -1,5 +1,5 @@
 // Task lists: what schedules are compiled to, and that it computes the same.
-#include "schedule/tasks/tasks.h"
+#include "offload/task_lists.h"
 
 #include <gtest/gtest.h>
 

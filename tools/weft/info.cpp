@@ -15,7 +15,7 @@
 #include "base/engine_kind.h"
 #include "base/setting.h"
 #include "c_api/guard.h"
-#include "process/join/kernel_engine.h"
+#include "offload/offload.h"
 #include "select/select.h"
 #include "startup/startup.h"
 #if WEFT_HAS_TCP
@@ -251,7 +251,7 @@ void print_job() {
         text += std::string("; engine ") + engine.name;
         if (engine.has_thread())
             text += ", its thread " + place_text(process.engine().progress_place());
-        if (const std::string offloaded = offload_account(process); !offloaded.empty())
+        if (const std::string offloaded = process.offload_account(); !offloaded.empty())
             text += ": " + offloaded;
     }
     const std::vector<std::string> texts = texts_of_all(world, ranks, text);

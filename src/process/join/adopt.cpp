@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "process/offer.h"
+#include "process/process.h"
 #include "startup/oob.h"
 
 namespace weft {

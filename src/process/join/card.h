@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "process/dedicated.h"
+#include "offload/offload.h"
 #include "process/join/progress_cores.h"
 
 namespace weft {

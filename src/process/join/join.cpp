@@ -9,8 +9,8 @@
 #include "base/cores.h"
 #include "base/random.h"
 #include "base/setting.h"
+#include "offload/offload.h"
 #include "process/join/card.h"
-#include "process/join/kernel_engine.h"
 #include "process/join/progress_places.h"
 #include "process/join/transports.h"
 #include "startup/oob.h"
@@ -57,11 +57,6 @@ struct CoreOccupancy {
     std::vector<std::vector<int>> masks;
     bool has_cores_for_threads = true;  // set aside, for all ranks
 };
-
-bool any_dedicated(const std::vector<std::unique_ptr<Transport>>& transports) {
-    return std::ranges::any_of(transports,
-                               [](const auto& t) { return t->dedicated_connections() != nullptr; });
-}
 
 Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     auto process = std::make_unique<Process>(std::move(parts));
@@ -198,8 +193,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.has_several_interfaces = has_several_interfaces(cards);
     wishes.offload.has_own_core = parts.engine.may_spin;
     wishes.offload.has_several_interfaces = parts.has_several_interfaces;
-    if (any_dedicated(parts.transports))
-        parts.offload = make_offload(parts.routes, wishes.offload);
+    parts.offload = make_offload(parts.routes, wishes.offload);
     std::vector<DedicatedShare> dedicated;
     for (const RankCard& card : cards) {
         dedicated.push_back(card.dedicated);

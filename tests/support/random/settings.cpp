@@ -1,7 +1,7 @@
 #include "support/random/settings.h"
 
 #include "algorithm/catalogue.h"
-#include "process/join/kernel_engine.h"
+#include "offload/offload.h"
 
 namespace weft::test::random {
 

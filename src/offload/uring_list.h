@@ -21,8 +21,8 @@
 
 #include "base/fd.h"
 #include "base/fifo.h"
-#include "run/offload.h"
-#include "schedule/tasks/tasks.h"
+#include "offload/offload.h"
+#include "offload/task_lists.h"
 #include "transport/dedicated.h"
 
 namespace weft::kernel {
@@ -54,6 +54,7 @@ struct MessageVector {
 };
 
 class RunLists;
+class TaskRing;
 struct List;
 
 // Keeps the chains of one direction of a dedicated connection in order: each gives a token of its
@@ -129,6 +130,27 @@ struct List {
     const std::byte* send_base = nullptr;
     std::byte* recv_base = nullptr;
     std::byte* scratch_base = nullptr;
+};
+
+// The task lists of one run.
+class RunLists final : public Offload::Lists {
+  public:
+    RunLists(TaskRing& task_ring, const Tasks& compiled) : Lists(compiled), ring(task_ring) {}
+    ~RunLists() override;
+    RunLists(const RunLists&) = delete;
+    RunLists& operator=(const RunLists&) = delete;
+
+    std::int64_t memory_bytes() const override;
+    void add_late(bool sends, std::vector<Rank>& ranks) const override;
+
+    std::uint64_t context() const { return call.stream.context(); }
+    int semaphore(std::uint32_t number) const { return (*semaphores)[number].get(); }
+
+    TaskRing& ring;
+    std::shared_ptr<std::vector<Fd>> semaphores = std::make_shared<std::vector<Fd>>();
+    std::vector<std::unique_ptr<List>> lists;
+
+    Offload::Call call;  // of the last start
 };
 
 }  // namespace weft::kernel

@@ -1,4 +1,4 @@
-#include "engine/kernel/list.h"
+#include "offload/uring_list.h"
 
 #include <algorithm>
 #include <atomic>

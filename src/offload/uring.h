@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "engine/kernel/list.h"
+#include "offload/uring_list.h"
 
 namespace weft::kernel {
 

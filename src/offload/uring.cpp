@@ -1,4 +1,4 @@
-#include "engine/kernel/ring.h"
+#include "offload/uring.h"
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "engine/kernel/run_lists.h"
+#include "offload/uring_list.h"
 
 namespace weft::kernel {
 namespace {

@@ -1,17 +1,22 @@
-#include "process/join/kernel_engine.h"
+// The parts of the door that depend on the build: io_uring may be missing.
+#include "offload/offload.h"
 
 #include <algorithm>
 
 #include "base/setting.h"
 
 #if WEFT_HAS_KERNEL
-#include "engine/kernel/task_ring.h"
+#include "offload/task_ring.h"
 #endif
 
 namespace weft {
 namespace {
 
-constexpr std::int64_t depth_default = 1024;
+bool reaches_by_dedicated(const std::vector<Transport*>& routes) {
+    return std::ranges::any_of(routes, [](Transport* route) {
+        return route != nullptr && route->dedicated_connections() != nullptr;
+    });
+}
 
 }  // namespace
 
@@ -27,28 +32,25 @@ const std::string& kernel_engine_absence() {
 Result<unsigned> queue_depth_from_environment() {
     Setting depth = number_setting("queue_depth");
     if (!depth.is_ok()) return depth.status();
-    return static_cast<unsigned>(depth->value_or(depth_default));
+    return depth->has_value() ? static_cast<unsigned>(**depth) : Offload::Options().queue_depth;
 }
 
 std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transport*>& routes,
                                       [[maybe_unused]] Offload::Options options) {
 #if WEFT_HAS_KERNEL
-    if (kernel_engine_absence().empty())
+    if (reaches_by_dedicated(routes) && kernel_engine_absence().empty())
         return std::make_unique<kernel::TaskRing>(routes, options);
 #endif
     return nullptr;
 }
 
-std::string offload_account(Process& process) {
-    const Offload* offload = process.executor().offload();
+std::string offload_account(const Offload* offload, const EngineTraits& engine,
+                            const std::vector<Transport*>& routes) {
     const std::string summary = offload != nullptr ? offload->summary() : "";
-    if (!summary.empty() || !traits(process.engine().kind()).offloads) return summary;
+    if (!summary.empty() || !engine.offloads) return summary;
     if (offload != nullptr) return "no operation offloaded";
-    const bool has_network = std::ranges::any_of(process.transports(), [](const auto& transport) {
-        return transport->dedicated_connections() != nullptr;
-    });
     return "no operation offloaded: " +
-           (has_network ? kernel_engine_absence() : "no rank is reached over TCP");
+           (reaches_by_dedicated(routes) ? kernel_engine_absence() : "no rank is reached over TCP");
 }
 
 }  // namespace weft

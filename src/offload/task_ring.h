@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/fifo.h"
-#include "engine/kernel/ring.h"
-#include "engine/kernel/run_lists.h"
-#include "run/offload.h"
+#include "offload/offload.h"
+#include "offload/uring.h"
+#include "offload/uring_list.h"
 #include "transport/dedicated.h"
 
 namespace weft::kernel {

@@ -1,4 +1,4 @@
-// The door to offloading: which runs become task lists (schedule/tasks/tasks.h), and what carries
+// The door to offloading: which runs become task lists (offload/task_lists.h), and what carries
 // them out while the program computes.
 //
 // A start asks accepts(). An accepted run is kept until a thread that may own its lists comes by:
@@ -26,7 +26,7 @@
 
 #include "base/engine_kind.h"
 #include "base/status.h"
-#include "schedule/tasks/tasks.h"
+#include "offload/task_lists.h"
 #include "transport/dedicated.h"
 #include "transport/transport.h"
 
@@ -103,8 +103,10 @@ class Offload : public CompletionSource {
 
     // What lists are bound to.
     struct Call {
+        Rank member(Rank rank) const { return members[static_cast<std::size_t>(rank)]; }
+
         StreamId stream{};
-        std::span<const Rank> members{};  // rank of the job
+        std::span<const Rank> members{};  // ranks of the job
         const std::byte* send = nullptr;
         std::byte* recv = nullptr;
         std::byte* scratch = nullptr;
@@ -173,5 +175,36 @@ class Offload : public CompletionSource {
     std::uint64_t begun_ = 0;
     std::array<std::uint64_t, declines> declined_{};
 };
+
+// Why this process cannot use io_uring: not in this build, refused by the operating system, or too
+// old. Empty: it can. Tried once, then remembered.
+const std::string& kernel_engine_absence();
+
+// WEFT_QUEUE_DEPTH: Offload::Options::queue_depth.
+Result<unsigned> queue_depth_from_environment();
+
+// Null: no rank has dedicated connections, or kernel_engine_absence() says why.
+std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes,
+                                      Offload::Options options);
+
+// How many operations were offloaded, and why others were not. Empty: the engine offloads none.
+std::string offload_account(const Offload* offload, const EngineTraits& engine,
+                            const std::vector<Transport*>& routes);
+
+// How many streams of a communicator get dedicated connections: the first ones. Its members agree
+// when it is made: each says how many streams it can still serve, and whether it wants any. A
+// stream takes one connection per pair of members. If two threads make communicators at the same
+// time, nothing is offered to both.
+struct DedicatedShare {
+    std::uint32_t streams_left = 0;
+    std::uint32_t is_wanted = 0;  // 0 or 1
+};
+
+// Whether an engine wants them. Auto goes without if some rank of the job has several interfaces: a
+// dedicated connection uses one of them, and what it carries cannot use the others.
+bool wants_dedicated(EngineKind engine, bool has_several_interfaces);
+
+// As many streams as every member can serve, if any member wants them.
+std::uint32_t agreed_streams(std::span<const DedicatedShare> members);
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "schedule/tasks/tasks.h"
+#include "offload/task_lists.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "schedule/builder.h"
+#include "schedule/unattended.h"
 #include "schedule/unroll.h"
 
 namespace weft {
@@ -264,12 +265,51 @@ class Compiler {
     std::set<std::pair<std::uint32_t, OpId>> waited_for_;  // by lists: operations of the rest
 };
 
+// By operation: whether it comes after a receive.
+std::vector<bool> find_after_receive(const Schedule& schedule) {
+    std::vector<bool> after(schedule.ops().size());
+    for (OpId op = 0; op < after.size(); ++op) {
+        if (!after[op] && schedule.ops()[op].kind != OpKind::recv) continue;
+        for (Edge edge : schedule.after_completion(op)) after[edge.to] = true;
+    }
+    return after;
+}
+
 }  // namespace
 
 std::int64_t Tasks::memory_bytes() const {
     std::size_t bytes = sizeof *this - sizeof rest + lists.capacity() * sizeof(TaskList);
     for (const TaskList& list : lists) bytes += list.tasks.capacity() * sizeof(Task);
     return static_cast<std::int64_t>(bytes) + rest.memory_bytes();
+}
+
+std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can) {
+    WEFT_ASSERT(can.size() == schedule.lanes().size());
+    if (!is_in_order(schedule)) return can;
+    const std::vector<bool> is_urgent = find_urgent(schedule);
+    const std::vector<bool> is_after_receive = find_after_receive(schedule);
+    std::vector<bool> gains(can.size());  // by lane, regardless of the others
+    UnattendedLoad left;                  // sends of the other lanes
+    auto for_each_message = [&](auto body) {
+        for (OpId op = 0; op < schedule.ops().size(); ++op) {
+            const std::int32_t lane = schedule.lane_of(op);
+            if (lane >= 0) body(op, schedule.ops()[op], static_cast<std::size_t>(lane));
+        }
+    };
+    for_each_message([&](OpId op, const Op& o, std::size_t lane) {
+        const bool waits = o.kind == OpKind::send && is_after_receive[op];
+        const bool is_awaited = o.kind == OpKind::recv && is_urgent[op];
+        if (waits || is_awaited || o.bytes > unattended_bytes_max) gains[lane] = true;
+    });
+    for_each_message([&](OpId, const Op& o, std::size_t lane) {
+        if (o.kind == OpKind::send && !gains[lane]) left.add(o);
+    });
+    std::vector<bool> worth(can.size());
+    for (std::size_t lane = 0; lane < can.size(); ++lane) {
+        const bool too_much = schedule.lanes()[lane].sends && left.is_too_much();
+        worth[lane] = can[lane] && (gains[lane] || too_much);
+    }
+    return worth;
 }
 
 Tasks compile_tasks(const Schedule& schedule, const std::vector<bool>& offloaded,

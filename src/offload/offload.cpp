@@ -1,4 +1,4 @@
-#include "run/offload.h"
+#include "offload/offload.h"
 
 #include <algorithm>
 #include <numeric>
@@ -85,7 +85,8 @@ void Offload::compile(OffloadPlan& plan, std::span<const Rank> members) const {
     plan.is_too_long = has_any() && is_too_long(plan.schedule);
     if (!plan.is_too_long && has_any()) {
         if (!options_.offers_all) offloaded = worth_offloading(plan.schedule, offloaded);
-        if (has_any()) plan.tasks = std::make_unique<Tasks>(compile_tasks(plan.schedule, offloaded));
+        if (has_any())
+            plan.tasks = std::make_unique<Tasks>(compile_tasks(plan.schedule, offloaded));
     }
     plan.pays = plan.tasks && only_moves_in_steps(plan.schedule, *plan.tasks);
     plan.was_compiled = true;
@@ -93,7 +94,7 @@ void Offload::compile(OffloadPlan& plan, std::span<const Rank> members) const {
 
 bool Offload::admits(const Lists& lists, const Call& call, bool is_clear) {
     const bool is_carried = std::ranges::all_of(lists.tasks.lists, [&](const TaskList& list) {
-        const Rank peer = call.members[static_cast<std::size_t>(list.peer)];
+        const Rank peer = call.member(list.peer);
         const DedicatedConnections* connections = connections_to(peer);
         return connections != nullptr && connections->carries({peer, call.stream});
     });
@@ -112,9 +113,7 @@ bool Offload::decline(Decline why) {
 }
 
 // Only engine auto has chosen the executor.
-bool Offload::decline_by_choice(Decline why) {
-    return engine_->only_where_it_pays && decline(why);
-}
+bool Offload::decline_by_choice(Decline why) { return engine_->only_where_it_pays && decline(why); }
 
 void Offload::note_no_memory() { decline(Decline::no_memory); }
 
@@ -145,6 +144,22 @@ std::string Offload::summary() const {
         separator = ", ";
     }
     return text;
+}
+
+bool wants_dedicated(EngineKind engine, bool has_several_interfaces) {
+    const EngineTraits& wishes = traits(engine);
+    return wishes.offloads && !(wishes.only_where_it_pays && has_several_interfaces);
+}
+
+std::uint32_t agreed_streams(std::span<const DedicatedShare> members) {
+    if (members.size() < 2) return 0;
+    std::uint32_t streams = DedicatedConnections::streams_max;
+    bool is_wanted = false;
+    for (const DedicatedShare& member : members) {
+        streams = std::min(streams, member.streams_left);
+        is_wanted |= member.is_wanted != 0;
+    }
+    return is_wanted ? streams : 0;
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-#include "engine/kernel/task_ring.h"
+#include "offload/task_ring.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -178,8 +178,7 @@ void TaskRing::reserve_queues() {
 bool TaskRing::reserve(const Tasks& tasks, const Call& call) {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
         std::shared_ptr<ChainOrder>& direction =
-            directions_[{call.stream, call.members[static_cast<std::size_t>(list.peer)],
-                         list.sends}];
+            directions_[{call.stream, call.member(list.peer), list.sends}];
         if (direction == nullptr) direction = std::make_shared<ChainOrder>();
         while (direction->tokens.size() < 2) {
             if (!add_token(*direction)) return false;
@@ -193,7 +192,7 @@ void TaskRing::begin(Lists& lists, const Call& call) {
     run.call = call;
     for (const auto& list : run.lists) {
         WEFT_ASSERT(!list->is_busy() && list->batches == 0);
-        list->peer = call.members[static_cast<std::size_t>(list->tasks.peer)];
+        list->peer = call.member(list->tasks.peer);
         list->submitted = list->batches_ended = 0;
         list->is_cut = false;
         list->failure = {};
@@ -235,7 +234,7 @@ std::uint64_t TaskRing::broken(std::uint32_t id) {
     List* list = lists_[id];
     if (list == nullptr) return 0;
     if (list->state == List::State::waiting) set_state(*list, List::State::idle);
-    return list->home.call.stream.context();
+    return list->home.context();
 }
 
 void TaskRing::submit() {
@@ -520,8 +519,8 @@ void TaskRing::call_off(Wanted wanted) {
 }
 
 void TaskRing::cancel_context(std::uint64_t context) {
-    call_off([&](const List& list) { return list.home.call.stream.context() == context; });
-    finished_.remove_if([&](const Finished& one) { return one.run->call.stream.context() == context; });
+    call_off([&](const List& list) { return list.home.context() == context; });
+    finished_.remove_if([&](const Finished& one) { return one.run->context() == context; });
     close_context(context);
 }
 
@@ -529,7 +528,7 @@ void TaskRing::cancel_context(std::uint64_t context) {
 void TaskRing::close_context(std::uint64_t context) {
     for (List* list : lists_) {
         if (list != nullptr && list->state != List::State::given_up &&
-            list->home.call.stream.context() == context)
+            list->home.context() == context)
             list->direction.reset();
     }
     to_submit_.remove_if([](const List* list) { return list->direction == nullptr; });
