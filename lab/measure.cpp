@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "lab/measure.h"
 #include "model/loggp.h"
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft {
 namespace {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "schedule/repeat_state.h"
+#include "schedule/repeats.h"
 #include "sim/structure.h"
 
 namespace weft::simulate {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft {
 namespace {

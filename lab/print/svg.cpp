@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "algorithm/collective.h"
-#include "schedule/op.h"
+#include "schedule/schedule.h"
 #include "shape/neighborhood.h"
 #include "shape/topology.h"
 

@@ -32,7 +32,7 @@ const std::string& kernel_engine_absence() {
 Result<unsigned> queue_depth_from_environment() {
     Setting depth = number_setting("queue_depth");
     if (!depth.is_ok()) return depth.status();
-    return depth->has_value() ? static_cast<unsigned>(**depth) : Offload::Options().queue_depth;
+    return static_cast<unsigned>(depth->value_or(Offload::Options().queue_depth));
 }
 
 std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transport*>& routes,

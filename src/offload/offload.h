@@ -180,7 +180,7 @@ class Offload : public CompletionSource {
 // old. Empty: it can. Tried once, then remembered.
 const std::string& kernel_engine_absence();
 
-// WEFT_QUEUE_DEPTH: Offload::Options::queue_depth.
+// The setting queue_depth: Offload::Options::queue_depth.
 Result<unsigned> queue_depth_from_environment();
 
 // Null: no rank has dedicated connections, or kernel_engine_absence() says why.

@@ -10,8 +10,8 @@
 
 #include "base/assert.h"
 #include "schedule/builder.h"
+#include "schedule/repeats.h"
 #include "schedule/unattended.h"
-#include "schedule/unroll.h"
 
 namespace weft {
 namespace {

@@ -24,8 +24,8 @@
 
 #include "base/status.h"
 #include "model/loggp.h"
+#include "schedule/repeats.h"
 #include "schedule/schedule.h"
-#include "schedule/unroll.h"
 
 namespace weft::model {
 

@@ -11,7 +11,7 @@
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"
 #include "support/process.h"

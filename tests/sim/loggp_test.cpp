@@ -13,7 +13,7 @@
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 #include "shape/power.h"
 #include "sim/lgs.h"
 #include "support/loggp.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "schedule/builder.h"
 #include "schedule/check/player.h"
-#include "schedule/unroll.h"
+#include "schedule/repeats.h"
 
 namespace weft::repeat_state_test {
 

@@ -11,8 +11,8 @@
 #include "lab/print/task_text.h"
 #include "offload/task_lists.h"
 #include "schedule/builder.h"
+#include "schedule/repeats.h"
 #include "schedule/text.h"
-#include "schedule/unroll.h"
 
 namespace weft::tasks_order_test {
 

@@ -14,7 +14,7 @@
 
 #include "communicator/call/call.h"
 #include "communicator/call/signature.h"
-#include "run/binding.h"
+#include "run/run.h"
 #include "schedule/builder.h"
 
 namespace weft {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/op.h"
+#include "schedule/schedule.h"
 
 namespace weft::checking {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/repeat_state.h"
+#include "schedule/repeats.h"
 #include "schedule/schedule.h"
 
 namespace weft::checking {

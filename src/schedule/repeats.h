@@ -1,6 +1,7 @@
-// The progress of a started schedule in one of its repeats, for the executor and for the checker.
+// Repeated blocks: how far a started schedule is in one of them, for the executor and the checker;
+// and all of them written out, for tools, tests and the compiler of task lists.
 //
-// Both count predecessors down, in one array for all operations. Those of a repeat have a row of
+// Executor and checker count predecessors down, in one array for all operations. Those of a repeat have a row of
 // counters per iteration. Two windows of rows are enough: an edge may already count down an
 // iteration up to window - 1 ahead of the newest (docs/decisions/0001-repeated-blocks.md).
 //
@@ -110,5 +111,20 @@ auto repeat_at(Repeats& repeats, Instance instance) -> decltype(repeats.data()) 
     }
     return nullptr;
 }
+
+// One operation in one iteration; if id is no_op, the beginning or the end of an iteration.
+struct Step {
+    OpId id = no_op;
+    std::int64_t iteration = 0;
+    Op what = {};                 // as it runs in this iteration
+    std::uint32_t in_degree = 0;  // edges of both kinds into this step
+    std::vector<std::uint32_t> after_completion =
+        {};  // numbers of steps, as Schedule::after_completion
+    std::vector<std::uint32_t> after_issue = {};
+};
+
+// All steps of a schedule. They are numbered in schedule order: the operations before a repeat, its iterations one after
+// the other, then the operations after it.
+std::vector<Step> unroll(const Schedule& schedule);
 
 }  // namespace weft
