@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "bench/sleep.h"
 #include "bench/threads.h"
-#include "engine/short_slice.h"
 
 namespace weft::bench {
 namespace {

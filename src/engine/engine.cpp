@@ -18,7 +18,7 @@
 #include "base/cancellation.h"
 #include "base/clock.h"
 #include "base/cores.h"
-#include "engine/short_slice.h"
+#include "base/thread.h"
 
 namespace weft {
 namespace {

@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
-#include "engine/wake.h"
+#include "engine/parking.h"
 #include "schedule/builder.h"
 
 namespace weft::test::engine_test {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/wake.h"
+#include "engine/parking.h"
 
 namespace weft::test::parking_test {
 

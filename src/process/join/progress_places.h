@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/cores.h"
-#include "engine/progress_place.h"
+#include "engine/engine.h"
 #include "process/join/card.h"
 
 namespace weft {

@@ -1,19 +1,23 @@
-// Parks threads of the operating system: sleepers in ppoll, followers on a condition variable.
+#include "engine/parking.h"
+
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 
 #include "base/assert.h"
-#include "engine/parking.h"
-#include "engine/wake.h"
+#include "base/cancellation.h"
 
 namespace weft {
 namespace {
 
+// Sleepers park in ppoll, followers on a condition variable.
 class ThreadParking final : public Parking {
   public:
     ThreadParking() {
@@ -89,5 +93,22 @@ class ThreadParking final : public Parking {
 }  // namespace
 
 std::unique_ptr<Parking> thread_parking() { return std::make_unique<ThreadParking>(); }
+
+Wake::Wake() : fd_(Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))), error_(fd_ ? 0 : errno) {}
+
+void Wake::signal() const {
+    const Uncancelled uncancelled;
+    int saved = errno;
+    std::uint64_t one = 1;
+    // Fails only when the counter is full; then it is already readable.
+    [[maybe_unused]] ssize_t n = write(fd_.get(), &one, sizeof one);
+    errno = saved;
+}
+
+void Wake::clear() const {
+    const Uncancelled uncancelled;
+    std::uint64_t count;
+    [[maybe_unused]] ssize_t n = read(fd_.get(), &count, sizeof count);
+}
 
 }  // namespace weft
