@@ -21,7 +21,6 @@
 #include "c_api/guard.h"
 #include "offload/offload.h"
 #include "process/construct.h"
-#include "process/join/adopt.h"
 #include "process/join/join.h"
 #include "process/neighbors.h"
 #include "startup/oob.h"

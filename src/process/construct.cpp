@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "communicator/call_and_wait.h"
+#include "communicator/communicator.h"
 #include "process/process.h"
 #include "weft/comm.h"
 

@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "communicator/call_and_wait.h"
+#include "communicator/communicator.h"
 #include "schedule/check/check.h"
 #include "schedule/pack.h"
 

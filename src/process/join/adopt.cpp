@@ -1,4 +1,4 @@
-#include "process/join/adopt.h"
+#include "process/join/join.h"
 
 #include <algorithm>
 #include <cstring>
