@@ -164,7 +164,7 @@ class Keeping {
     Communicator& communicator_;
 };
 
-// --- The library's own blocking collectives, by which the ranks of a communicator agree on something
+// --- Blocking collectives by which the library's ranks agree on something ------------------------
 
 // Starts the call and waits for its end, with the engine released. `what` names the caller's call
 // in messages. Fails when the communicator is broken, even if this rank's part went well. REQUIRES:

@@ -26,15 +26,27 @@ bool only_moves_in_steps(const Schedule& schedule, const Tasks& tasks) {
 
 enum class Offload::Decline : std::uint8_t {
     no_connection,
-    no_descriptors,  // for eventfds
-    behind_others,   // which still use the connections
+    no_descriptors,
+    behind_others,
     waited_for,
     several_interfaces,  // this and the next two only with engine auto
     shared_core,
     does_not_pay,
-    too_long,  // a pipeline's lists, which write out every repeat
+    too_long,
     no_owner,
     no_memory,
+};
+constexpr std::array decline_reasons = {
+    "on streams without dedicated connections",
+    "for lack of descriptors",
+    "behind operations that are not",
+    "waited for before they began",
+    "over several interfaces",
+    "on a shared core",
+    "that do not pay",
+    "of too many segments",
+    "without a thread that may submit them",
+    "for lack of memory",
 };
 
 Offload::Offload(const std::vector<Transport*>& routes, Options options)
@@ -120,18 +132,7 @@ void Offload::note_no_memory() { decline(Decline::no_memory); }
 void Offload::note_waited_for() { decline(Decline::waited_for); }
 
 std::string Offload::summary() const {
-    static constexpr std::array<const char*, declines> reasons = {
-        "on streams without dedicated connections",
-        "for lack of descriptors",
-        "behind operations that are not",
-        "waited for before they began",
-        "over several interfaces",
-        "on a shared core",
-        "that do not pay",
-        "of too many segments",
-        "without a thread that may submit them",
-        "for lack of memory",
-    };
+    static_assert(decline_reasons.size() == declines);
     const std::uint64_t here =
         std::accumulate(declined_.begin(), declined_.end(), std::uint64_t{0});
     if (begun_ + here == 0) return "";
@@ -140,7 +141,7 @@ std::string Offload::summary() const {
     const char* separator = ": ";
     for (std::size_t i = 0; i < declines; ++i) {
         if (declined_[i] == 0) continue;
-        text += separator + std::to_string(declined_[i]) + " " + reasons[i];
+        text += separator + std::to_string(declined_[i]) + " " + decline_reasons[i];
         separator = ", ";
     }
     return text;

@@ -1,9 +1,9 @@
 // Repeated blocks: how far a started schedule is in one of them, for the executor and the checker;
 // and all of them written out, for tools, tests and the compiler of task lists.
 //
-// Executor and checker count predecessors down, in one array for all operations. Those of a repeat have a row of
-// counters per iteration. Two windows of rows are enough: an edge may already count down an
-// iteration up to window - 1 ahead of the newest (docs/decisions/0001-repeated-blocks.md).
+// Executor and checker count predecessors down, in one array for all operations. Those of a repeat
+// have a row of counters per iteration. Two windows of rows are enough: an edge may already count
+// down an iteration up to window - 1 ahead of the newest (docs/decisions/0001-repeated-blocks.md).
 //
 // Thread safety: none.
 #pragma once
@@ -123,8 +123,8 @@ struct Step {
     std::vector<std::uint32_t> after_issue = {};
 };
 
-// All steps of a schedule. They are numbered in schedule order: the operations before a repeat, its iterations one after
-// the other, then the operations after it.
+// All steps of a schedule. They are numbered in schedule order: the operations before a repeat, its
+// iterations one after the other, then the operations after it.
 std::vector<Step> unroll(const Schedule& schedule);
 
 }  // namespace weft

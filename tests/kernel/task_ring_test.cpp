@@ -986,6 +986,28 @@ TEST_F(OwnerThatEnds, IsNotTakenForTheEndOfAConnection) {
     EXPECT_EQ(call->run(1).failure().code, WEFT_BROKEN_RANK);
 }
 
+// Kept runs have not begun, and never will.
+TEST_F(TaskRingTest, AnOfferedRunAndThoseBehindItEndWithTheirGroup) {
+    Job job(2);
+    Call offered(job, subject_of("allgather", "ring"), problem_of(2, 8));
+    Call behind(job, subject_of("allgather", "ring"), problem_of(2, 8));
+    std::vector<std::byte> send(8);
+    std::vector<std::byte> recv(16);
+    const Binding binding{send.data(), recv.data(), {}};
+    Executor& executor = job.executor(1);
+    executor.start(offered.run(1), job.stream(1), binding, /*is_offered=*/true);
+    executor.start(behind.run(1), job.stream(1), binding);
+    EXPECT_TRUE(executor.has_offered());
+    executor.break_group(job.stream(1).group(), {.code = WEFT_BROKEN_RANK, .rank = 0});
+    EXPECT_FALSE(executor.has_offered());
+    for (Call* call : {&offered, &behind}) {
+        EXPECT_TRUE(call->run(1).is_done());
+        EXPECT_EQ(call->run(1).failure().code, WEFT_BROKEN_RANK);
+    }
+    EXPECT_EQ(executor.active(), 0u);
+    EXPECT_EQ(job.ring(1).begun(), 0u);
+}
+
 // Rank 1 has an engine; rank 0 is driven by the test.
 TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
     Job job(2);
