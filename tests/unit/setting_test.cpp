@@ -11,7 +11,7 @@
 
 #include "base/engine_kind.h"
 #include "base/transport_kind.h"
-#include "process/join/kernel_engine.h"
+#include "offload/offload.h"
 #include "support/pattern.h"
 #include "support/process.h"
 #include "transport/common/connect_setting.h"
