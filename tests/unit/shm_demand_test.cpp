@@ -585,12 +585,12 @@ TEST(Mistakes, are_found) {
 // One step after the other --------------------------------------------------------------------------
 
 // The words of a few ranks, and what they have written to each other.
-class Steps : public ::testing::Test {
+class DemandSteps : public ::testing::Test {
   protected:
     static constexpr std::size_t ranks = 4;
     using Real = shm::Demands<std::atomic>;
 
-    Steps() {
+    DemandSteps() {
         for (std::size_t r = 0; r < ranks; ++r) {
             std::vector<Real::Board> boards;
             for (Words& w : words) boards.push_back({&w.armed, &w.wait, w.demands.data()});
@@ -624,7 +624,7 @@ class Steps : public ::testing::Test {
     std::uint32_t sleeps = 0;
 };
 
-TEST_F(Steps, a_demand_wakes_once) {
+TEST_F(DemandSteps, a_demand_wakes_once) {
     EXPECT_FALSE(arm(1));
     demands[0].begin_wait();
     EXPECT_FALSE(demand(0, 1, false)) << "quietly";
@@ -640,7 +640,7 @@ TEST_F(Steps, a_demand_wakes_once) {
     EXPECT_TRUE(demand(0, 1)) << "another wait";
 }
 
-TEST_F(Steps, a_record_makes_a_demand_void_that_was_not_seen) {
+TEST_F(DemandSteps, a_record_makes_a_demand_void_that_was_not_seen) {
     demands[0].begin_wait();
     demand(0, 1);
     written[1][0] += 128;
@@ -654,7 +654,7 @@ TEST_F(Steps, a_record_makes_a_demand_void_that_was_not_seen) {
     EXPECT_FALSE(is_demanded(1));
 }
 
-TEST_F(Steps, a_demand_is_passed_on_for_several_waits) {
+TEST_F(DemandSteps, a_demand_is_passed_on_for_several_waits) {
     EXPECT_FALSE(arm(3));
     demands[0].begin_wait();
     demands[1].begin_wait();
@@ -673,7 +673,7 @@ TEST_F(Steps, a_demand_is_passed_on_for_several_waits) {
     EXPECT_FALSE(is_demanded(2));
 }
 
-TEST_F(Steps, a_demand_that_went_round_in_a_circle_does_not_count) {
+TEST_F(DemandSteps, a_demand_that_went_round_in_a_circle_does_not_count) {
     demands[0].begin_wait();
     demand(0, 1);
     EXPECT_TRUE(arm(1, 2));
@@ -691,7 +691,7 @@ TEST_F(Steps, a_demand_that_went_round_in_a_circle_does_not_count) {
     EXPECT_FALSE(arm(0));
 }
 
-TEST_F(Steps, who_is_dead_demands_nothing) {
+TEST_F(DemandSteps, who_is_dead_demands_nothing) {
     demands[0].begin_wait();
     demand(0, 1);
     EXPECT_TRUE(arm(1, 2));
@@ -701,7 +701,7 @@ TEST_F(Steps, who_is_dead_demands_nothing) {
     EXPECT_FALSE(is_demanded(2)) << "passed on for a wait that nobody ends";
 }
 
-TEST_F(Steps, a_number_is_not_used_for_two_waits) {
+TEST_F(DemandSteps, a_number_is_not_used_for_two_waits) {
     std::uint32_t before = 0;
     for (int i = 0; i < 100; ++i) {
         demands[0].begin_wait();
