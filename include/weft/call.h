@@ -42,7 +42,7 @@ typedef enum weft_collective WEFT_ANY_INT {
     WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLW = 21
 } weft_collective;
 
-/** What a rank sends, or what it receives. */
+/** The data that a rank sends, or that it receives. */
 typedef struct weft_side {
     void* data;                     /* or WEFT_IN_PLACE; what is sent is only read */
     size_t count;                   /* elements of a block, if all blocks have the same size */

@@ -633,7 +633,7 @@ WEFT_API weft_status weft_neighbor_alltoallw(const void* send_buf, const size_t 
  * Agree     the order in which persistent requests are made on `comm` is the same on every rank.
  *           Starts may come in any order, also relative to nonblocking calls, but their number is
  *           the same on every rank.
- * Calling   any thread, one at a time per communicator. Local: sends nothing, waits for nobody.
+ * Calling   any thread, one at a time per communicator. Local: sends nothing, waits for no rank.
  * Cost      the first request with a signature builds a schedule; every request allocates. Starts
  *           do not.
  * Returns   WEFT_OK: *request is inactive; weft_request_free frees it.

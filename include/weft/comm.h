@@ -22,7 +22,7 @@ typedef struct weft_comm_handle* weft_comm;
  */
 #define WEFT_COLOR_NONE (-32766)
 
-/** Who advances operations while the program computes. */
+/** How operations advance while the program computes. */
 typedef enum weft_engine WEFT_ANY_INT {
     WEFT_ENGINE_MANUAL = 0,     /* the program's own test and wait calls */
     WEFT_ENGINE_THREAD = 1,     /* one thread per process that sleeps until something arrives */
@@ -92,7 +92,7 @@ WEFT_API weft_comm weft_comm_self(void);
  *           WEFT_REFUSED_HANDLE; WEFT_REFUSED_MEMORY.
  *           WEFT_REFUSED_ARGUMENT: a null `new_comm`; or a rank called another constructor: refused
  *           on every rank; the detail names the rank; `comm` stays usable.
- *           WEFT_BROKEN_*: `comm` is broken, or a rank died or ran out of memory meanwhile. On
+ *           WEFT_BROKEN_*: `comm` is broken, or a rank died or ran out of memory. On
  *           ranks that already have the new communicator, it is broken. WEFT_BROKEN_TIMEOUT:
  *           WEFT_TIMEOUT has passed; `comm` is broken on every rank, as after a blocking collective
  *           (see weft_barrier). *new_comm is untouched unless WEFT_OK.
@@ -248,7 +248,7 @@ WEFT_API weft_status weft_comm_size(weft_comm comm, int* size);
 
 /**
  * Choose the progress engine of this process. Ranks need not agree; operations under way continue
- * under the new engine. The default is auto, or what WEFT_ENGINE says.
+ * under the new engine. The default is auto, or WEFT_ENGINE.
  *
  * The kernel engines hand a schedule's messages over TCP to the operating system when an operation
  * starts; it takes every dependent step when the step's data arrives. They need connections that

@@ -1,4 +1,4 @@
-/* Hearing of completions in a wait of the program's own: an event loop, tasks, coroutines. */
+/* Completion queues, for programs that wait in their own way: event loops, tasks, coroutines. */
 #ifndef WEFT_COMPLETION_H
 #define WEFT_COMPLETION_H
 
@@ -49,7 +49,7 @@ WEFT_API weft_status weft_completion_queue_free(weft_completion_queue* queue);
  * WEFT_PENDING.
  *
  * From the first call on, a pending request that is marked for the queue counts as waited for: all
- * that comes for it is handled while the program sleeps, and what it lacks is demanded of other
+ * its messages are handled while the program sleeps, and missing ones are demanded of other
  * ranks. A forked child does not have the descriptor.
  *
  * Calling   any thread.
@@ -86,8 +86,8 @@ WEFT_API weft_status weft_request_notify(weft_request request, weft_completion_q
  * it makes the request null or inactive and has the sentence of a failure.
  *
  * Calling   any thread. Does not block.
- * Returns   WEFT_OK: *cookie is that of the mark, and *status what a test or wait of the request
- *           returns.
+ * Returns   WEFT_OK: *cookie is that of the mark, and *status the result of a test or wait of the
+ *           request.
  *           WEFT_PENDING: the queue is empty. WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT.
  *           *cookie and *status are untouched unless WEFT_OK.
  */
@@ -104,7 +104,7 @@ WEFT_API weft_status weft_completion_next(weft_completion_queue queue, uint64_t*
  *           called.
  *           WEFT_TIMED_OUT: weft_last_detail() names marked requests and the ranks that they wait
  *           for.
- *           WEFT_REFUSED_HANDLE: also if the queue was freed meanwhile.
+ *           WEFT_REFUSED_HANDLE: also if the queue was freed during the call.
  */
 WEFT_API weft_status weft_completion_wait_until(weft_completion_queue queue, uint64_t* cookie,
                                                 weft_status* status, int64_t deadline_ns);

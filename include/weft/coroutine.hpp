@@ -142,7 +142,7 @@ class Loop {
 
     // Blocks until a request has completed or a deadline has passed, spinning and sleeping as
     // Request::wait does, and resumes what awaited that. Serves every engine. With an executor it
-    // does not see deadlines that are set meanwhile.
+    // does not see deadlines that are set later.
     void wait() {
         if (expire() > 0) return;
         const std::int64_t deadline_ns = earliest_deadline();
@@ -163,7 +163,7 @@ class Loop {
         task.begin(*this);
     }
 
-    // Runs the task to its end, and whatever else awaits on this loop meanwhile. For a loop without
+    // Runs the task to its end, and all others that await on this loop. For a loop without
     // an executor. Throws what the task throws, WEFT_INTERRUPTED after weft_interrupt(), and, if no
     // await has a deadline, WEFT_TIMED_OUT after WEFT_TIMEOUT; the task is then destroyed.
     template <class T>

@@ -30,7 +30,7 @@ struct Options {
 
 // When others may take the thread from a fiber that computes.
 struct Preemption {
-    // After so many microseconds, if others are ready; what has come is looked at as often. 0:
+    // After this many microseconds, if others are ready; arrivals are polled as often. 0:
     // never.
     unsigned slice_us = 200;
 };
@@ -96,7 +96,7 @@ class [[nodiscard]] Fiber {
     // std::logic_error, and the fiber stays joinable, if it has not ended and this is no fiber, or
     // a function that Weft calls; or if it is not joinable.
     void join() { detail::join(record_); }
-    // Nobody waits for its end but run(). An exception that leaves it ends the process. REQUIRES:
+    // Only run() waits for its end. An exception that leaves it ends the process. REQUIRES:
     // is_joinable().
     void detach() { detail::detach(std::exchange(record_, nullptr)); }
 

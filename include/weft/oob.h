@@ -76,7 +76,7 @@ typedef struct weft_oob {
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
  *           rank.
  * Calling   one thread, collective over the group; blocks until all its processes have called it.
- *           If a process ends or fails meanwhile, the other library handles that.
+ *           If a process ends or fails during the call, the other library handles that.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
  *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or is initialized in

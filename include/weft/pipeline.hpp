@@ -18,8 +18,8 @@ inline constexpr auto keep = [](std::size_t, auto&&) {};
 }
 
 // For blocks 0, 1, ...: compute(block, buffer) fills the buffer, start(block, buffer) starts the
-// collective on it and returns the Request; the next blocks are computed meanwhile. When the buffer
-// is needed again, and at the end, waits for the block and calls finish(block, buffer).
+// collective on it and returns the Request; the next blocks are computed in between. When the
+// buffer is needed again, and at the end, waits for the block and calls finish(block, buffer).
 //
 // Buffers   with n buffers, n - 1 blocks are in flight while one is computed. Two are double
 //           buffering; one means no overlap. Block i has buffers[i % n], from its computation to

@@ -97,8 +97,8 @@ WEFT_API weft_status weft_wait(weft_request* request);
  * As weft_wait, but at most until `deadline_ns` on CLOCK_MONOTONIC.
  *
  * Returns   as weft_wait. WEFT_TIMED_OUT: the operation goes on, and nothing is lost;
- *           weft_last_detail() names ranks whose messages have not come, or that have not taken
- *           this rank's. With a deadline in the past this is a test.
+ *           weft_last_detail() names ranks whose messages have not arrived, or that have not
+ *           received this rank's. With a deadline in the past this is a test.
  */
 WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns);
 
@@ -112,7 +112,7 @@ WEFT_API weft_status weft_wait_until(weft_request* request, int64_t deadline_ns)
  * Returns   WEFT_OK: all completed successfully. WEFT_PENDING: none was completed, statuses are
  *           untouched. WEFT_BROKEN_*: all completed; the first status in array order that is not
  *           WEFT_OK. WEFT_REFUSED_HANDLE: an entry is not a request; nothing happened. Or a
- *           nonblocking one is named twice, or another thread completed it meanwhile; the others
+ *           nonblocking one is named twice, or another thread completed it; the others
  *           have completed.
  * Source    MPI-5.0 section 3.7.5
  */

@@ -1,4 +1,4 @@
-/* Schedules that the program builds: operations and what they wait for, run in the background. */
+/* Schedules that the program builds: operations and their dependencies, run in the background. */
 #ifndef WEFT_SCHEDULE_H
 #define WEFT_SCHEDULE_H
 
@@ -56,7 +56,7 @@ typedef struct weft_region {
  * A function of the program as an operation: may read and write the `bytes` at `data`.
  *
  * It runs in whichever thread advances operations: the progress thread, or one that waits or tests;
- * never in a start. Meanwhile other threads may start, test and wait, and then advance all other
+ * never in a start. Other threads may start, test and wait during it, and then advance all other
  * operations, other functions included. If the communicator breaks while it runs, the operation
  * ends when it has returned. It must not call Weft: starts, waits, constructors and frees are
  * refused with WEFT_REFUSED_STATE. But if its request was started in a fiber (weft/fiber.hpp), it
@@ -178,7 +178,7 @@ WEFT_API weft_status weft_schedule_seal(weft_schedule schedule);
  *
  * The check does not know the intended result. It cannot detect a contribution that is missing or
  * counted twice, operands in the wrong order for an operation that does not commute, a buffer that
- * is not filled, or what the functions of weft_schedule_call touch outside their region. To find
+ * is not filled, or accesses of weft_schedule_call's functions outside their region. To find
  * these, compare the results of runs.
  *
  * Agree     every rank calls it, with its sealed schedule on the same communicator, in the same

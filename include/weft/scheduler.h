@@ -14,7 +14,7 @@ extern "C" {
 #endif
 
 /**
- * What Weft asks of a scheduler, which runs user-level threads in one thread of the operating
+ * The functions of a scheduler, which runs user-level threads in one thread of the operating
  * system. All are called in that thread, with `state`.
  */
 typedef struct weft_scheduler {
@@ -34,7 +34,7 @@ typedef struct weft_scheduler {
     /**
      * Make a user-level thread that calls function(argument), and let it run as one that was
      * resumed. Called like resume(). Not 0: done. 0: there is no memory for it. May be null:
-     * functions of a program's own schedules then run in whichever thread advances operations, and
+     * functions of a program's own schedules then run in the thread that advances operations, and
      * must not call Weft.
      */
     int (*spawn)(void* state, void (*function)(void* argument), void* argument);
@@ -72,18 +72,18 @@ WEFT_API weft_status weft_scheduler_detach(void);
 WEFT_API weft_status weft_scheduler_poll(void);
 
 /**
- * The same, but looks in any case: for a scheduler that knows that something has come, or that has
- * not looked for long.
+ * The same, but looks in any case: for a scheduler that knows of an arrival, or that has not looked
+ * for long.
  *
- * Calling   as weft_scheduler_poll. Also in a signal handler, if what it interrupts is not inside
+ * Calling   as weft_scheduler_poll. Also in a signal handler, if the interrupted code is not inside
  *           of Weft, or the memory allocator, or anything else that calls of Weft may need.
  * Returns   as weft_scheduler_poll.
  */
 WEFT_API weft_status weft_scheduler_look(void);
 
 /**
- * From now on, what arrives from other ranks sends `signal` to the calling thread of the operating
- * system; 0: no more. (Sockets with O_ASYNC, F_SETSIG and F_OWNER_TID.) It says that
+ * From now on, messages of other ranks send `signal` to the calling thread of the operating
+ * system; 0: no more. (Sockets with O_ASYNC, F_SETSIG and F_OWNER_TID.) It means that
  * weft_scheduler_look may find something.
  *
  * Calling   a thread with a scheduler, one in a process. Does not block.

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /**
- * What a call returns.
+ * The result of a call.
  *
  *   0            done
  *   positive     not yet; no error
