@@ -1,9 +1,9 @@
 // Dedicated connections, each for one stream: a task list needs a byte stream to itself.
 //
 // A dedicated connection carries, in both directions, the messages of one stream to one peer and
-// nothing else: a MessageHeader, then the bytes. There is no RTS and no CTS: a sender that is early
-// fills the sockets' buffers, and what has come stays there until its receive is posted. The bytes
-// are the same whoever moves them.
+// nothing else: a MessageHeader, then the bytes. There is no RTS and no CTS: an early sender fills
+// the sockets' buffers, where the data stays until its receive is posted. The executor and task
+// lists move the same bytes.
 //
 // Each direction is a queue of places: a message posted through the transport's verbs has one, a
 // task list has one for all its messages. Places take turns in order.
@@ -20,7 +20,7 @@
 
 namespace weft {
 
-// What precedes the bytes of a message.
+// The header in front of a message's bytes.
 //
 //   byte  0  8  the lane's stream: communicator and order within it
 //         8  8  bits 0-43 bytes, 44-59 sequence, 60-63 kind
@@ -65,7 +65,7 @@ struct ListPlace {
 
 class DedicatedConnections {
   public:
-    // At most so many streams of one communicator have dedicated connections.
+    // The maximum of streams of one communicator that have dedicated connections.
     static constexpr std::uint32_t streams_max = 4;
 
     virtual ~DedicatedConnections() = default;
@@ -85,7 +85,7 @@ class DedicatedConnections {
     virtual void release(ListPlace& place) = 0;
 
     // The list cannot go on: its socket failed with this errno; 0: the other end has closed it;
-    // EPROTO: no peer would send what came. REQUIRES: none of its operations is pending in the
+    // EPROTO: the data violates the protocol. REQUIRES: none of its operations is pending in the
     // kernel. A completion with the place's token follows and says why it is broken; or a failure
     // notice of the peer, if that broke the group.
     virtual void fail(ListPlace& place, int error) = 0;

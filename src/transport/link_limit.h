@@ -1,5 +1,5 @@
-// On how many of a node's links the messages of a communicator travel: its context says it, so that
-// a rank knows it of messages that come before it has the communicator itself.
+// The number of a node's links that a communicator uses is part of its context, so that a rank
+// knows it for messages that arrive before it has the communicator itself.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace weft {
 
-// Of a context. Contexts are of three kinds, which never meet: numbers that ranks hand out one
+// Of a context. Contexts are of three disjoint kinds: numbers that ranks hand out one
 // after the other; such numbers with a limit of links, in three more bits; and hashes, without a
 // limit, of communicators that are made without messages (process/members.h).
 struct LinkLimit {
@@ -32,7 +32,7 @@ struct LinkLimit {
         if (number > number_mask) return 0;
         return limited | std::uint64_t{links - 1} << number_bits | number;
     }
-    // Of a hash of which any bits are as good as others.
+    // Of a hash whose bits are all equally good.
     static std::uint64_t hashed_context(std::uint64_t hash) {
         return hashed | hash >> (64 - (StreamId::context_bits - 1));
     }

@@ -1,8 +1,8 @@
-// Whether the other end of a TCP connection is out of reach, by what the kernel knows of it.
+// Whether the other end of a TCP connection is out of reach, by the kernel's TCP_INFO.
 //
-// A host that is there acknowledges what comes, and answers probes of a full window, also while its
-// program computes or does not read. The connection's own timeouts do not do: TCP_USER_TIMEOUT also
-// ends a connection whose window stays closed, and keep-alives are not sent while something is
+// A live host acknowledges data, and answers probes of a full window, also while its program
+// computes or does not read. The connection's own timeouts do not suffice: TCP_USER_TIMEOUT also
+// ends a connection whose window stays closed, and keep-alives are not sent while data is
 // unacknowledged.
 //
 // Thread safety: none.
@@ -38,7 +38,7 @@ inline void keep_alive(int socket, std::int64_t timeout_ns) {
 class Silence {
   public:
     // Call it four times in each timeout while something is expected. True: the other end has
-    // acknowledged nothing for as long as the timeout, although there is something to acknowledge.
+    // acknowledged nothing for the whole timeout, although there is unacknowledged data.
     bool is_too_long(int socket, std::int64_t now_ns, std::int64_t timeout_ns) {
         tcp_info info{};
         socklen_t size = sizeof info;

@@ -1,19 +1,19 @@
-// What moves bytes between two ranks: post a send, post a receive, poll completions, and a
+// A transport moves bytes between two ranks: post a send, post a receive, poll completions, and a
 // descriptor to sleep on.
 //
 // A lane is the messages from one rank to another within one stream: first in, first out. The k-th
-// send on a lane matches the k-th receive; there are no tags. Lanes do not wait for each other: an
-// unexpected message must not hold up other lanes.
+// send on a lane matches the k-th receive; there are no tags. An unexpected message must not cause
+// head-of-line blocking in other lanes.
 //
-// Running out of memory. What begins something may throw std::bad_alloc, and then nothing has
-// happened: post_send, post_recv, post_recv_combined, hold; admit, dedicate, buffer_unknown(true).
-// All others do not throw, and lose no completion. A message that a transport cannot keep, or
-// receive, for want of memory is lost; that is reported (lost_message()), and the context is not
-// wanted any more. The peer is lost (WEFT_BROKEN_MEMORY) only where there is not even room to tell
-// it that a message was dropped (some is reserved), to keep a failure notice that came before its
-// receive, to note a frame that came before its turn, or to keep the rest of a frame whose message
-// was abandoned (for one at a time it is reserved). A post of context 0 must not fail for want of
-// memory while few of them are pending: by it, ranks tell each other that memory ran out.
+// Running out of memory. Operations that start work give the strong exception guarantee (they may
+// throw std::bad_alloc): post_send, post_recv, post_recv_combined, hold; open_context, dedicate,
+// buffer_unknown(true). All others do not throw, and lose no completion. A message for which there
+// is no memory is lost; that is reported (lost_message()), and further messages of its context are
+// dropped. The peer is lost (WEFT_BROKEN_MEMORY) only if there is no memory for the notice that a
+// message was dropped (some is reserved), for an unexpected failure notice, for a frame that
+// arrived out of order, or for the rest of a frame whose message was cancelled (reserved for one at
+// a time). A post of context 0 must not fail for lack of memory while few of them are pending:
+// failure notices, which report that memory ran out, are posts of context 0.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
@@ -69,7 +69,7 @@ struct Lane {
     Lane(Rank p, StreamId s) : stream(s), peer(p) {}
 };
 
-// Given with a post, returned with its completion; a transport never looks inside.
+// Given with a post, returned with its completion; opaque to the transport.
 struct Token {
     void* run = nullptr;
     std::uint32_t op = 0;
@@ -83,9 +83,9 @@ enum class Posted : std::uint8_t {
 
 // A finished send or receive. With a null token.run: `peer` is lost, and why. WEFT_BROKEN_RANK: it
 // died or left. WEFT_BROKEN_TRANSPORT: it does not answer (its host is dead, or the link cut), or
-// its bytes cannot be a peer's. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
-// connection, or no memory for what must not be lost. Or a lost_message(). Of a task list, and then
-// `peer` is this rank: WEFT_BROKEN_MEMORY: the kernel had none for it; WEFT_REFUSED_STATE: the
+// its bytes violate the protocol. WEFT_BROKEN_MEMORY: one of the two ends has no descriptor for the
+// connection, or no memory for data that must not be lost. Or a lost_message(). Of a task list, and
+// then `peer` is this rank: WEFT_BROKEN_MEMORY: the kernel had none for it; WEFT_REFUSED_STATE: the
 // thread that owned it has ended.
 struct Completion {
     Token token;
@@ -97,27 +97,27 @@ struct Completion {
     std::int64_t expected_bytes = 0;
 };
 
-// A message from `peer` was lost, because this rank ran out of memory. What completes in the
-// context after this report is not to be trusted: whoever gets it abandons the context.
+// A message from `peer` was lost, because this rank ran out of memory. Completions in the context
+// after this report are unreliable: the caller of poll() cancels the context.
 inline Completion lost_message(std::uint64_t context, Rank peer) {
     return {.token = {},
             .code = WEFT_BROKEN_MEMORY,
             .peer = peer,
             .sent_bytes = static_cast<std::int64_t>(context)};
 }
-// The context of a lost message; 0: the completion says something else.
+// The context of a lost message; 0: the completion reports something else.
 inline std::uint64_t lost_context(const Completion& completion) {
     return completion.token.run == nullptr ? static_cast<std::uint64_t>(completion.sent_bytes) : 0;
 }
 
-// Who is about to sleep. A process has at most one sleeper of each kind.
+// The thread that is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
 
-// What a rank that waits does about peers that have not sent what it lacks, or not taken what it
-// sends: nothing, show that it waits, or also wake their progress threads.
+// How a waiting rank treats peers whose messages are missing, or that have not received its own: it
+// does nothing, shows that it waits, or also wakes their progress threads.
 enum class Demand : std::uint8_t { none, quiet, wakes };
 
-// Combines what a receive gets: stores `left[i] (op) received[i]` for every element. The message
+// Combines the bytes of a receive: stores `left[i] (op) received[i]` for every element. The message
 // may come in pieces of whole elements.
 struct Combination {
     using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
@@ -126,7 +126,7 @@ struct Combination {
     std::size_t element_bytes = 1;  // a power of two, at most 16
 };
 
-// What a transport can do beyond the four verbs; asked once.
+// Abilities of a transport beyond the four verbs; asked once.
 struct Abilities {
     bool can_sleep = false;     // has wait_fd(); otherwise it can only be polled
     bool knows_demand = false;  // demand() reaches every peer
@@ -136,12 +136,12 @@ struct Abilities {
     bool has_cancellation_points = true;
 };
 
-// What a transport holds in this process, for `weft info`.
+// The resources of a transport in this process, for `weft info`.
 struct Usage {
     std::size_t connections = 0;  // to other ranks
     std::size_t descriptors = 0;
     std::size_t bytes = 0;  // of memory, its own and what it shares
-    // Callers that were turned away, by reason: "wrong key".
+    // Refused callers, by reason: "wrong key".
     std::vector<std::pair<const char*, std::uint64_t>> turned_away{};
 };
 
@@ -153,7 +153,7 @@ class CompletionSource {
     virtual const char* name() const = 0;
     virtual Abilities abilities() const = 0;
 
-    // Move what can be moved, and report what has finished: in posting order within a lane, in any
+    // Makes progress, and reports finished posts: in posting order within a lane, in any
     // order across lanes. Never blocks. Returns the number of entries of `done` filled; when that
     // is done.size(), there may be more. A lost peer is reported once, before or after the broken
     // completions of the posts that involved it; one that left in good order is not.
@@ -162,29 +162,29 @@ class CompletionSource {
     // Readable when poll() has something to do, provided arm() was called for this sleeper.
     virtual int wait_fd(Sleeper) const { return -1; }
 
-    // `sleeper` is about to sleep on its wait_fd(): what comes from now on wakes it. If something
-    // has already come, returns false (poll before sleeping), or the descriptor is readable at
-    // once. arm(Sleeper::none): nobody sleeps, nobody needs to be woken.
+    // `sleeper` is about to sleep on its wait_fd(): arrivals wake it from now on. If something has
+    // already arrived, returns false (poll before sleeping), or the descriptor is readable at
+    // once. arm(Sleeper::none): no thread sleeps, suppress wake-ups.
     virtual bool arm(Sleeper) { return true; }
 
     // As arm(Sleeper::thread); but while no rank waits for this one's work, only failure notices
     // and a demand wake the thread. A transport that knows no demands is armed for everything.
     virtual bool arm_on_demand() { return arm(Sleeper::thread); }
 
-    // The program waits: what its posts lack is demanded of the peers. Demand::none: it does not
-    // wait any more. Cheap to repeat: a demand is renewed when something has come from the peer.
-    // The first call, whatever it says, announces that the ranks of this job demand.
-    // True: somebody was woken.
+    // The program waits: demands the missing messages from the peers. Demand::none: it does not
+    // wait any more. Cheap to repeat: a demand is renewed when the peer has sent something.
+    // The first call, with any argument, announces that the ranks of this job demand.
+    // True: a peer was woken.
     virtual bool demand(Demand) { return false; }
 
-    // Whether the program waits, or a peer has demanded something that this rank has not given.
+    // Whether the program waits, or a peer's demand is pending.
     virtual bool is_demanded() { return false; }
 
     // `sleeper` was woken through its wait_fd(): makes the descriptor unreadable again, at the
     // latest when poll() has taken everything.
     virtual void acknowledge(Sleeper) {}
 
-    // Wakes sleeping peers that have something new. A transport may put that off until this call,
+    // Wakes sleeping peers for new data. A transport may delay wake-ups until this call,
     // or for a few polls: a peer that is about to poll needs no wake-up. Call it before leaving the
     // transport alone for a while; arm() does it too. True: the progress thread of a peer was woken
     // since the last call.
@@ -197,17 +197,17 @@ class CompletionSource {
     // poll() has something to do for which no wake-up comes.
     virtual bool has_work() const { return false; }
 
-    // Adds the peers it is for, each once. For messages about a peer that does not take what was
-    // sent to it. REQUIRES: there is room for all peers.
+    // Adds the peers it is for, each once. For messages about a peer that does not receive its
+    // messages. REQUIRES: there is room for all peers.
     virtual void list_owed(std::vector<Rank>&) const {}
 
-    // Forgets every post of this context without completing it. When this returns, nobody writes to
-    // the buffers of such a post, or uses what it reads there. Messages of the context that are
-    // still in flight are dropped.
+    // Forgets every post of this context without completing it. When this returns, no rank writes
+    // to the buffers of such a post, or uses data that it reads there. Messages of the context that
+    // are still in flight are dropped.
     virtual void cancel_context(std::uint64_t context) = 0;
 
-    // The user has freed this context and has no posts on it: what still comes is dropped. What was
-    // sent still arrives.
+    // The user has freed this context and has no posts on it: further arrivals are dropped. Sent
+    // messages still arrive.
     virtual void close_context(std::uint64_t context) = 0;
 };
 
@@ -242,7 +242,7 @@ class Transport : public CompletionSource {
     // The user has this context from now on: its unexpected messages are kept.
     virtual void open_context(std::uint64_t context) = 0;
 
-    // From now on, what arrives sends this signal to that thread of the operating system; 0: no
+    // From now on, arrivals send this signal to that thread of the operating system; 0: no
     // more.
     virtual void signal_arrivals(int /*signal*/, int /*thread*/) {}
 
@@ -252,14 +252,14 @@ class Transport : public CompletionSource {
     // Null: there are none.
     virtual DedicatedConnections* dedicated_connections() { return nullptr; }
 
-    // From now on, and until the context is abandoned or retired, its streams 0 to `streams` - 1
+    // From now on, and until the context is cancelled or closed, its streams 0 to `streams` - 1
     // have dedicated connections: all its ranks have agreed. Call it before the context is
-    // admitted.
+    // opened.
     virtual void dedicate(std::uint64_t /*context*/, std::uint32_t /*streams*/) {}
 
-    // Whether unexpected messages of contexts that are neither admitted nor gone are kept (the user
-    // is about to get contexts that its peers may have already), or dropped, including those kept
-    // so far. A new transport keeps them.
+    // Whether unexpected messages of contexts that were never opened are kept (the user is about to
+    // get contexts that its peers may have already), or dropped, including those kept so far. A new
+    // transport keeps them.
     virtual void buffer_unknown(bool keep) = 0;
 };
 

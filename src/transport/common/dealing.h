@@ -1,6 +1,6 @@
-// How messages are dealt over the links between two nodes: which link a pair of ranks uses, so that
-// the messages of one collective use all links of a node (those to the left and to the right in a
-// ring, or over several distances at a time), and how a large message is cut over all of them.
+// How messages are striped across the links between two nodes (multi-rail): which link a pair of
+// ranks uses, so that the messages of one collective use all links of a node (those to the left and
+// to the right in a ring, or over several distances), and how a large message is cut over all.
 //
 // Thread safety: none.
 #pragma once
@@ -16,12 +16,12 @@
 
 namespace weft {
 
-// A number of the pair, from which the link follows by a division with rest. Both ends say the
+// A number of the pair: the link is its remainder by the number of links. Both ends compute the
 // same.
 //
 // Along a ring of nodes with steps of one distance, each step has the number after the one before
 // it, so a node's two neighbours in a ring have different links. No rule does that and spreads all
-// sets of distances at every node; this one spreads them best of those that were tried.
+// sets of distances at every node; this one spreads them best of twelve that were tried.
 inline std::uint32_t turn_of_pair(std::uint32_t node, std::uint32_t other, std::uint32_t nodes) {
     const auto [low, high] = std::minmax(node, other);
     const std::uint32_t up = high - low;
@@ -38,7 +38,7 @@ struct PlaceInJob {
     std::uint32_t number = 0;
 };
 
-// In a job of so many nodes.
+// In a job of `nodes` nodes.
 inline std::uint32_t turn_of_pair(const PlaceInJob& a, const PlaceInJob& b, std::uint32_t nodes) {
     return turn_of_pair(a.node, b.node, nodes) + a.number + b.number;
 }
@@ -50,7 +50,7 @@ std::vector<PlaceInJob> places_in_job(std::span<const std::string> hosts);
 // Which links and connections of a pair of ranks a message takes.
 struct PairLinks {
     std::uint32_t links = 1;        // that are used
-    std::uint32_t interfaces = 1;   // of the end that has more: there are so many links
+    std::uint32_t interfaces = 1;   // of the end that has more: the number of links
     std::uint32_t connections = 1;  // connection c uses link c modulo `links`
     std::uint32_t ranks = 1;        // of the job
     std::uint32_t turn = 0;         // added to a stream's: where this pair begins
@@ -59,14 +59,14 @@ struct PairLinks {
         const std::uint32_t limit = LinkLimit::of(stream.context()).links;
         return limit == 0 || limit >= std::max(links, interfaces);
     }
-    // So many of the links are for this stream's messages.
+    // The number of links for this stream's messages.
     std::uint32_t links_of(StreamId stream) const {
         if (uses_all_links(stream)) [[likely]]
             return links;
         return std::min(links, LinkLimit::of(stream.context()).links);
     }
-    // Both ends say the same. Failure notices use connection 0. Of a communicator that does not use
-    // all links, all pairs and streams use the same ones; communicators take turns.
+    // Both ends compute the same. Failure notices use connection 0. Of a communicator that does not
+    // use all links, all pairs and streams use the same ones; communicators take turns.
     std::uint32_t turn_of(StreamId stream, std::uint32_t piece = 0) const {
         if (stream.context() == 0) return 0;
         if (uses_all_links(stream)) [[likely]]

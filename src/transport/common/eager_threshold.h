@@ -10,7 +10,7 @@
 namespace weft {
 
 // WEFT_RENDEZVOUS, in bytes; none: each transport has its own default. 0: only failure notices
-// (context 0) are eager; they must arrive before what they explain.
+// (context 0) are eager, which orders them before the cancellations that they explain.
 Result<std::optional<std::size_t>> eager_threshold_from_environment();
 
 }  // namespace weft

@@ -1,10 +1,10 @@
-// The contexts that a rank has: a transport keeps an unexpected message only if its context is
-// wanted.
+// The contexts that a rank has open: a transport keeps an unexpected message only if its context is
+// open, or unknown while unknown ones are kept.
 //
 // While a rank makes communicators it does not know their contexts yet, and faster ranks may
 // already send on them: it keeps messages of unknown contexts. At other times an unknown context is
-// of a communicator that was freed or broke, and its messages are dropped. So nothing grows with
-// the number of communicators that ever were.
+// of a communicator that was freed or broke, and its messages are dropped. So memory does not grow
+// with the number of communicators that were ever made.
 //
 // Only open_context() and buffer_unknown(true) may throw.
 //
@@ -20,7 +20,7 @@ namespace weft {
 
 class Contexts {
   public:
-    // Contexts that may lose a message before they are admitted, without others suffering for it.
+    // Contexts that may lose a message before they are opened, without affecting others.
     static constexpr std::size_t lost_early_max = 16;
 
     Contexts() {
@@ -33,7 +33,7 @@ class Contexts {
         return !holds(gone_, context) && (!all_early_lost_ || holds(living_, context));
     }
 
-    // False: it has lost a message already, and is not wanted.
+    // False: it has lost a message already, and stays closed.
     [[nodiscard]] bool open_context(std::uint64_t context) {
         if (all_early_lost_ || holds(lost_early_, context)) return false;
         living_.reserve(living_.size() + 1);
@@ -43,8 +43,8 @@ class Contexts {
         return true;
     }
 
-    // A message of the context could not be kept: no other is wanted. False: that was known, or
-    // open_context() will say it.
+    // A message of the context could not be kept: further ones are dropped. False: that was known,
+    // or open_context() will report it.
     bool lose(std::uint64_t context) {
         const bool is_living = holds(living_, context);
         if (!is_living && early_ && !holds(gone_, context)) {
@@ -99,7 +99,7 @@ class Contexts {
 
     Set living_;
     Set gone_;        // removed, or lost, while early messages are kept; theirs are not
-    Set lost_early_;  // of these, those that are refused when they are admitted
+    Set lost_early_;  // of these, those that are refused when they are opened
     bool early_ = true;
     bool all_early_lost_ = false;  // there was no room for another one
 };

@@ -18,8 +18,8 @@
 
 namespace weft {
 
-// Where a transport keeps messages that came before their receives were posted. Nothing here
-// throws: it is used while a transport polls.
+// Where a transport keeps unexpected messages. Nothing here throws: it is used while a transport
+// polls.
 //
 // `Message` has members `Message* next`, `std::byte* data` and a number `bytes`.
 //
@@ -36,7 +36,7 @@ class UnexpectedStore {
         return nullptr;
     }
 
-    // A message of which only the announcement has come.
+    // A message of which only the announcement has arrived.
     Message* announce(std::size_t bytes) {
         Message* message = messages_.try_take();
         if (message != nullptr) *message = {.bytes = bytes};

@@ -1,4 +1,4 @@
-// What a MessageTransport is made of: frames, posts, lanes, peers, and the slots that it sends
+// The parts of a MessageTransport: frames, posts, lanes, peers, and the slots that it sends
 // from.
 //
 // Thread safety: none.
@@ -19,20 +19,20 @@
 #include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 
-// Bounds what a rank must keep of one peer's unexpected messages: the sender spends credit for each
-// eager message, and the receiver gives it back when the message has met its receive.
+// Flow control that bounds one peer's unexpected messages: the sender spends credit for each eager
+// message, and the receiver returns it when the message has met its receive.
 //
 // Thread safety: none.
 namespace weft {
 
 class Credit {
   public:
-    // In a job of so many ranks: a fixed amount over all peers, within limits for each.
+    // In a job of `ranks` ranks: a fixed amount over all peers, within limits for each.
     static constexpr std::uint64_t max_among(std::size_t ranks) {
         constexpr std::uint64_t of_all = 64 << 20;
         return std::clamp<std::uint64_t>(of_all / ranks, 64 << 10, 1 << 20);
     }
-    // What an eager message costs.
+    // The cost of an eager message.
     static constexpr std::uint64_t cost_of(std::uint64_t bytes) { return bytes + 64; }
 
     explicit Credit(std::uint64_t max) : max_(max) {}
@@ -42,8 +42,8 @@ class Credit {
     void spend(std::uint64_t bytes) { used_ += cost_of(bytes); }
     void regain(std::uint64_t credit) { used_ -= std::min(used_, credit); }
 
-    // The receiver's side: credit that the peer gets back. Returns how much is to be sent now, all
-    // that is owed or 0.
+    // The receiver's side: credit to return to the peer. Returns how much is to be sent now, all
+    // that is due or 0.
     std::uint64_t give_back(std::uint64_t credit) {
         owed_ += credit;
         return owed_ < max_ / 4 ? 0 : std::exchange(owed_, 0);
@@ -65,10 +65,10 @@ enum class FrameKind : std::uint32_t {
     eager = 1,    // a message
     rts = 2,      // ready to send: a message waits for its receive
     cts = 3,      // clear to send: the receive of that message is posted
-    drop = 4,     // instead of a CTS: nobody will receive the message; its sender is done with it
+    drop = 4,     // instead of a CTS: the message will not be received; its send is complete
     data = 5,     // the message of an RTS, or a part of it (its first piece)
     credit = 6,   // eager messages have been received
-    grant = 7,    // the receive of a large message is posted, and nothing has come for it
+    grant = 7,    // the receive of a large message is posted, and nothing has arrived for it
     direct = 8,   // a large message that needed no RTS, because of a grant (or its first part)
     bye = 9,      // this rank sends nothing more
     thanks = 10,  // the answer to a bye
@@ -84,7 +84,7 @@ struct Frame {
     std::uint64_t job = 0;       // the same in all frames of a job
     std::uint64_t stream = 0;    // of eager, rts, grant, data, direct
     std::uint64_t bytes = 0;     // of the message; of credit: how much
-    std::uint64_t ticket = 0;    // of rts, cts, drop, data: what the sender calls the message
+    std::uint64_t ticket = 0;    // of rts, cts, drop, data: the sender's number of the message
 };
 static_assert(sizeof(Frame) == 48);
 
@@ -98,12 +98,12 @@ struct PostPart {
     std::uint64_t ticket = 0;  // the sender's number of a large message
     Token token{};
     bool is_moving = false;     // the library reads or writes `data`
-    bool is_forgotten = false;  // its context was abandoned while it moved: not to be reported
+    bool is_forgotten = false;  // its context was cancelled while it moved: not to be reported
     bool is_over = false;
     Outcome outcome{};  // when it is over
 };
 
-// A message that came before its receive was posted.
+// An unexpected message: it arrived before its receive was posted.
 struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
@@ -115,7 +115,7 @@ struct Unexpected {
     void* descriptor = nullptr;  // of a message that waits for its buffer: the transport's
 };
 
-// What has come with a frame: bytes, or the transport's descriptor of a message that waits for its
+// The content of a frame: bytes, or the transport's descriptor of a message that waits for its
 // buffer.
 struct FrameContent {
     const void* data = nullptr;
@@ -132,7 +132,7 @@ struct SendLane : LaneQueue<Post> {
     std::uint32_t grants = 0;
 };
 
-// What is kept about one other rank; a transport's own begins with this.
+// The state of one other rank; a transport's own begins with this.
 template <class Post>
 struct PeerPart {
     using PostType = Post;
@@ -145,7 +145,7 @@ struct PeerPart {
     std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent
     Fifo<Post*> granted;              // sends whose bytes may move
     std::vector<Post*> announced;     // receives that have met their RTS, and wait for the bytes
-    std::uint32_t forgotten = 0;      // posts that move and were abandoned
+    std::uint32_t forgotten = 0;      // posts that move and were cancelled
     std::uint64_t tickets = 0;        // given to sends so far
     std::uint32_t next_sent = 0;      // sequence of the next frame to it,
     std::uint32_t next_taken = 0;     // and from it
@@ -155,12 +155,12 @@ struct PeerPart {
     Credit credit{0};
     bool lost = false;
     weft_status loss = WEFT_BROKEN_TRANSPORT;
-    bool is_counted = false;  // as a peer that is owed something
+    bool is_counted = false;  // as a peer with something to send to
 
     bool owes() const { return !waiting.empty() || !granted.empty(); }
 };
 
-// Bytes that the library sends from: a frame and what is behind it.
+// Bytes that the library sends from: a frame and its payload.
 template <class Peer>
 struct SendSlot {
     SendSlot* next = nullptr;

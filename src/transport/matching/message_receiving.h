@@ -112,7 +112,7 @@ void MessageTransport<Self, Peer>::drop(Peer& peer, std::uint64_t ticket) {
         self().lose(peer, WEFT_BROKEN_MEMORY);
 }
 
-// Of a message that is not wanted: only one that there is already. Null: none, or no memory for it.
+// Of a message of a closed context: only one that exists already. Null: none, or out of memory.
 template <class Self, class Peer>
 auto MessageTransport<Self, Peer>::receiving_lane(Peer& peer, std::uint64_t stream, bool is_wanted)
     -> LaneQueue* {

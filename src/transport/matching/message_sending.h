@@ -106,7 +106,7 @@ void MessageTransport<Self, Peer>::take_back(Slot* slot) {
     slots_.give_back(slot);
 }
 
-// What an RTS takes. False: out of memory.
+// The resources of an RTS. False: out of memory.
 template <class Self, class Peer>
 bool MessageTransport<Self, Peer>::reserve_rts(Peer& peer) {
     try {
@@ -141,7 +141,7 @@ bool MessageTransport<Self, Peer>::say(Peer& peer, Post& post) {
         {});
 }
 
-// Sends what there are slots for.
+// Sends as much as there are slots for.
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::go_on(Peer& peer) {
     while (true) {
@@ -167,7 +167,7 @@ void MessageTransport<Self, Peer>::go_on(Peer& peer) {
     note_owing(peer);
 }
 
-// After a change of what waits for the peer.
+// After a change of the peer's queues.
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::note_owing(Peer& peer) {
     owing_ += static_cast<int>(peer.owes()) - static_cast<int>(peer.is_counted);
@@ -177,7 +177,7 @@ void MessageTransport<Self, Peer>::note_owing(Peer& peer) {
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::take_cts(Peer& peer, std::uint64_t ticket) {
     Post* post = take_with_ticket(peer.awaiting_cts, ticket);
-    if (post == nullptr) return;  // abandoned, or a grant has come before
+    if (post == nullptr) return;  // cancelled, or a grant has arrived before
     peer.granted.push(post);
     note_owing(peer);
     go_on(peer);

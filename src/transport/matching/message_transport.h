@@ -8,11 +8,11 @@
 //
 // `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs
 // that are not here:
-//   bool need(Peer&)               somebody wants to send to the peer; false: it is lost
+//   bool need(Peer&)               there is something to send to the peer; false: it is lost
 //   void lose(Peer&, weft_status)  sets `loss` and `lost`, calls break_posts(), reports it
 //   bool send_frame(Peer&, Frame, Bytes payload)     REQUIRES: has_slot(). False: the peer is lost
 //   bool has_room_to_move(Peer&, const Post&)        the next move() of the post does not fail for
-//                                                    want of slots
+//                                                    lack of slots
 //   bool move(Peer&, Post&, FrameKind)               bytes of a message that has a CTS or a grant;
 //                                                    false: lost
 // It may replace the functions below that say so. One of its files instantiates the class, with the
@@ -137,8 +137,8 @@ class MessageTransport : public Transport {
     std::uint64_t pieces_moved_ = 0;
 
   private:
-    static constexpr std::size_t queued_min =
-        8;  // there is always room to queue so much for a peer
+    // There is always room to queue these for a peer.
+    static constexpr std::size_t queued_min = 8;
     // Small slots for each peer that only failure notices and frames about messages may
     // take when there is no memory for more.
     static constexpr std::size_t spares_of_peer = 2;

@@ -1,5 +1,5 @@
-// A transport's posts, with room to report each of them, and what must not fail for want of memory:
-// telling other ranks of failures, and reporting that a message was lost.
+// A transport's posts, with room to report each of them, and with memory reserved for failure
+// notices to other ranks and for the report that a message was lost.
 //
 // Thread safety: none.
 #pragma once
@@ -52,11 +52,11 @@ class PostStore {
     }
     void give_back(Post* post) { pool_.give_back(post); }
 
-    // There is room for so many completions more than posts, peers and contexts have.
+    // There is room for this many completions beyond those of posts, peers and contexts.
     void reserve_reports(std::size_t more) {
         reports_.reserve(pool_.objects() + others_ + more + peers_ + contexts_.living() + 1);
     }
-    // So many completions may come besides those of posts, peers and contexts.
+    // The number of completions beyond those of posts, peers and contexts.
     void expect_others(std::size_t completions) {
         others_ = completions;
         reserve_reports(0);
@@ -74,8 +74,8 @@ class PostStore {
             spares_.append(pool_.take());
     }
 
-    // A message of this stream cannot be kept, or received, for want of memory. (Of a failure
-    // notice the transport takes care.)
+    // A message of this stream cannot be kept, or received, for lack of memory. (Failure
+    // notices are the transport's.)
     void lose_message(Rank peer, std::uint64_t stream) {
         const std::uint64_t context = context_of(stream);
         if (context != 0 && contexts_.lose(context)) reports_.lose_context(context, peer);

@@ -1,8 +1,8 @@
 // Completions on their way to the engine: into the array of the poll that runs, otherwise, or when
 // that is full, kept for the next one.
 //
-// A completion must never be lost: the room for those that may have to be kept is reserved while
-// there is still somebody to refuse, when posts are made (reserve()).
+// A completion must never be lost: room for those that may have to be kept is reserved at post
+// time, while an error can still be returned (reserve()).
 //
 // Thread safety: none.
 #pragma once
@@ -19,12 +19,12 @@ namespace weft {
 
 class Reports {
   public:
-    // From now on there is room for so many completions besides those that are kept: one for each
+    // From now on there is room for this many completions besides those that are kept: one for each
     // post, lost peer and context of which a message may be lost. Call it before a post while some
     // are kept, and when these may become more.
     void reserve(std::size_t completions) { kept_.reserve(kept_.size() + completions); }
 
-    // A poll begins: reports what was kept.
+    // A poll begins: reports the kept completions.
     void begin(std::span<Completion> done) {
         done_ = done;
         count_ = 0;
@@ -45,8 +45,8 @@ class Reports {
             kept_.push({completion, stream});
     }
 
-    // A message of this context was lost for want of memory. The next poll says so before anything
-    // else: what still completes in the context is reported after that, not by the poll that runs.
+    // A message of this context was lost for lack of memory. The next poll reports this first:
+    // later completions of the context are reported after it, not by the poll that runs.
     void lose_context(std::uint64_t context, Rank peer) {
         kept_.push_front({lost_message(context, peer), 0});
         done_ = done_.first(count_);

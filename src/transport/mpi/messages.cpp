@@ -196,7 +196,7 @@ void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
     const auto place = std::ranges::find(peer.announced, frame.ticket, &Post::ticket);
     if (place != peer.announced.end()) return receive_part(peer, **place, payload);
     LaneQueue* lane = peer.receives.find_existing(frame.stream);
-    if (lane == nullptr || !contexts_.wants(context_of(frame.stream))) return;  // abandoned
+    if (lane == nullptr || !contexts_.wants(context_of(frame.stream))) return;  // cancelled
     for (Unexpected* message = lane->unexpected.first; message != nullptr;
          message = message->next) {
         if (message->ticket != frame.ticket) continue;

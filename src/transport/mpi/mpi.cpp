@@ -11,17 +11,17 @@ namespace weft {
 
 namespace {
 
-// What is on its way to a peer moves on while this rank computes or has no core: 1 MiB in a small
+// Slots in flight to a peer move on while this rank computes or has no core: 1 MiB in a small
 // job; in a large one at least 4 slots.
 constexpr std::uint32_t large_slots_max(std::size_t ranks) {
     constexpr std::size_t of_all = 64 * 1024 * 1024 / mpi::payload_max;
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(of_all / ranks, 4, 32));
 }
-// A poll looks again, up to so often, while parts of large messages move: others wait in the MPI
+// A poll looks again, up to this often, while parts of large messages move: others wait in the MPI
 // for a receive, or here for a slot.
 constexpr int looks_max = 8;
-// After a pause it looks again even if nothing has moved: an MPI may report only what an earlier
-// call has found.
+// After a pause it looks again even if nothing has moved: an MPI may report only completions that
+// an earlier call has found.
 constexpr std::uint64_t pause_ticks = 3'000;
 
 }  // namespace

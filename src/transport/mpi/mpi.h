@@ -2,8 +2,8 @@
 //
 // A large message moves in parts, each a frame with up to payload_max bytes, as many at a time as
 // there are slots: a rank that gets no core for a while should find much to do afterwards. The MPI
-// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be taken
-// back, and an abandoned message must not touch its buffer. The price is one copy on either side
+// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be
+// cancelled, and a cancelled message must not touch its buffer. Cost: one copy on either side
 // (docs/decisions/0005-mpi.md).
 //
 // It can only be polled; if the MPI allows one thread only, only by the program's.
@@ -24,7 +24,7 @@
 #include "transport/transport.h"
 #include "weft/oob.h"
 
-// What the mpi transport keeps about one other rank, and about messages to and from it.
+// The mpi transport's state of one other rank, and of messages to and from it.
 namespace weft::mpi {
 
 // The bytes behind a frame, at most. Most MPIs send messages of this size eagerly.
@@ -94,7 +94,7 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     std::vector<int> indices_;  // of completed requests
     std::uint64_t polled_ticks_ = 0;
 
-    // What the MPI still sends when this ends stays in place until the process ends.
+    // Buffers that the MPI still sends from stay in place until the process ends.
     struct Kept {
         Kept* next = nullptr;
         std::optional<message::SlotStore<Peer>> slots;

@@ -1,4 +1,4 @@
-// What can be set about the mpi transport, from the environment.
+// Settings of the mpi transport, from the environment.
 #pragma once
 
 #include <cstddef>

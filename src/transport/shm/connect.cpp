@@ -156,7 +156,7 @@ struct Received {
     bool is_cut = false;  // this process had no descriptors left for those of the peer
 };
 
-// Nothing: what came is not a greeting for the owner of `key`.
+// Nothing: the data is not a greeting for the owner of `key`.
 std::optional<Received> receive_greeting(int socket, const Key& key) {
     Received received;
     iovec data{&received.greeting, sizeof received.greeting};
@@ -265,7 +265,7 @@ class Swap {
             if (peer < rank_ && meeting == meetings_.end() && !is_known(peer))
                 uncalled.push_back(peer);
         }
-        // What follows takes descriptors, and they may be what there was too little of.
+        // The next steps need descriptors, which may have been exhausted.
         parts_ = {};
         callers_.clear();
         for (const Meeting& meeting : std::exchange(meetings_, {})) say_farewell(meeting, cause);
@@ -378,8 +378,8 @@ class Swap {
         return ok;
     }
 
-    // Nobody gets through the swap without our answer: a rank that we still await and that has
-    // ended did not end in good order.
+    // No rank completes the swap without our answer: a rank that we still await and that has ended
+    // did not end in good order.
     Status check_callers() const {
         for (const Caller& caller : callers_) {
             pollfd life{caller.life.get(), POLLIN, 0};

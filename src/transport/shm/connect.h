@@ -1,4 +1,4 @@
-// Connecting the ranks of one node: who is on it, and the exchange of descriptors.
+// Connecting the ranks of one node: which ranks share it, and the exchange of descriptors.
 //
 // A rank listens on an abstract Unix socket with a random name. Its card holds the name and a
 // random key. When all cards are known, each pair on the same node exchanges the descriptors of
@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "transport/shm/shm.h"
 
-// What a rank tells the others: where it is, and how to reach it through shared memory.
+// A rank's record for the others: its node, and how to reach it through shared memory.
 namespace weft::shm {
 
 using Key = std::array<unsigned char, 16>;
@@ -47,7 +47,7 @@ class ShmNode {
     // sandbox, may not use shared memory.
     static Result<std::unique_ptr<ShmNode>> prepare();
 
-    // What the other ranks must pass to connect(); a word without spaces.
+    // The other ranks must pass this to connect(); a word without spaces.
     const std::string& card() const { return card_; }
 
     // Collective over the ranks whose cards name this node: waits for them, at most 30 s.

@@ -39,7 +39,7 @@ void copy_streaming(std::byte* to, const std::byte* from, std::size_t n) {
         }
     }
     std::memcpy(to + i, from + i, n - i);
-    _mm_sfence();  // what is stored next must not be seen before this
+    _mm_sfence();  // later stores must not be seen before this
 }
 
 #else

@@ -1,23 +1,23 @@
 // Work on demand: whether a rank that computes is woken for a rank that waits.
 //
 // Waking the thread of a rank that computes costs that rank more than copying some hundred KiB. A
-// thread that is armed on demand is therefore woken only when somebody waits for what its rank
-// does.
+// thread that is armed on demand is therefore woken only when a rank waits for its rank's work.
+// Without a pending demand, large transfers are deferred.
 //
 // A demand is a word in the addressee's segment, written by one peer: for whose wait it is, and how
-// far that peer has read what the addressee wrote to it. With the addressee's next record the
+// far that peer has read the addressee's records. With the addressee's next record the
 // demand is void: the peer may need nothing more. A demand that the addressee has once seen valid
 // is marked, and then holds until that wait ends: its thread must not fall asleep in the middle of
-// a message. A rank that is demanded passes the demand on to the peers from which it lacks
-// something itself, for the same wait. The waiting rank ends all of these by one store.
+// a message. A rank with a pending demand passes it on to the peers whose messages it needs itself,
+// for the same wait. The waiting rank ends all of these by one store.
 //
-// If several ranks wait, a rank passes their demands on as its own, for as long as it is demanded.
-// A demand that comes back to the rank for whose wait it is does not count: two ranks cannot keep
-// each other at work.
+// If several ranks wait, a rank passes their demands on as its own, for as long as any is pending.
+// Demands that originate from this rank are ignored (no cycles): otherwise two ranks could keep
+// each other at work (livelock).
 //
-// No demand is lost. The peer stores the demand and then reads `armed`; the addressee stores
-// `armed` and then reads the demands. All sequentially consistent: either the addressee sees the
-// demand, or the peer sees that it sleeps. Each demand is delivered once: whoever arms later sees
+// No lost wake-up: the peer stores the demand and then reads `armed`; the addressee stores `armed`
+// and then reads the demands. All sequentially consistent: either the addressee sees the demand, or
+// the peer sees that it sleeps. Each demand is delivered once: a thread that arms later sees
 // it.
 //
 // Thread safety: none; a Demands belongs to one rank. They synchronise through the words alone.
@@ -32,7 +32,7 @@
 
 namespace weft::shm {
 
-// In the lowest two bits of `armed`: who sleeps, and what wakes it.
+// In the lowest two bits of `armed`: which thread sleeps, and the events that wake it.
 enum class Armed : std::uint32_t {
     nobody = 0,
     thread = static_cast<std::uint32_t>(Sleeper::thread),
@@ -42,7 +42,7 @@ enum class Armed : std::uint32_t {
 
 inline Armed armed_kind(std::uint32_t armed) { return static_cast<Armed>(armed & 3); }
 
-// Whose doorbell is to be rung for somebody who is armed so.
+// The sleeper whose doorbell is rung for this state.
 inline Sleeper sleeper_of(std::uint32_t armed) {
     const Armed kind = armed_kind(armed);
     return kind == Armed::thread_on_demand ? Sleeper::thread : static_cast<Sleeper>(kind);
@@ -81,11 +81,11 @@ struct DemandWord {
     }
 };
 
-// `Atomic`: std::atomic, or what a test puts in its place.
+// `Atomic`: std::atomic, or a test's replacement.
 template <template <class> class Atomic>
 class Demands {
   public:
-    // What a rank of the node shows to the others.
+    // The words that a rank of the node shows to the others.
     struct Board {
         Atomic<std::uint32_t>* armed = nullptr;    // an Armed, and a number that differs each time
         Atomic<std::uint32_t>* wait = nullptr;     // the number of its wait; 0: it does not wait
@@ -99,7 +99,7 @@ class Demands {
           boards_(std::move(boards)),
           said_(boards_.size()) {}
 
-    // What this rank asks of others ------------------------------------------------------------
+    // Demands of this rank on others -----------------------------------------------------------
 
     // The program waits: demands are for this wait until it ends.
     void begin_wait() {
@@ -148,24 +148,24 @@ class Demands {
             boards_[peer].armed->compare_exchange_strong(armed, 0, std::memory_order_seq_cst));
     }
 
-    // Nothing is lacked from this peer any more.
+    // Nothing is needed from this peer any more.
     void withdraw(std::size_t peer) {
         if (said_[peer].word == 0) return;
         said_[peer] = {};
         boards_[peer].demands[own_].store(0, std::memory_order_release);
     }
 
-    // What others ask of this rank ---------------------------------------------------------------
+    // Demands of others on this rank -------------------------------------------------------------
 
-    // Whether somebody waits for this rank's work, the program itself included.
+    // Whether any rank waits for this rank's work, the program itself included.
     // `written(peer)`: the position up to which records were written to that peer.
     template <class Written>
     bool is_demanded(Written written) {
         return find_cause([&](std::size_t peer) { return look(peer, written); });
     }
 
-    // The thread is about to sleep. If nobody waits, it is armed on demand; else all that comes
-    // wakes it, and pass_on() is called to demand what this rank lacks. False: nobody waits.
+    // The thread is about to sleep. Without a pending demand it is armed on demand; else all
+    // arrivals wake it, and pass_on() passes the demand on. False: there is no pending demand.
     // `count`: differs for each sleep.
     template <class Written, class PassOn>
     bool arm_on_demand(std::uint32_t count, Written written, PassOn pass_on) {
@@ -174,7 +174,7 @@ class Demands {
             if (!is_demanded(written)) return false;
         }
         arm(Armed::thread, count);
-        // What was found before may have ended, and somebody else may wait since.
+        // The wait found before may have ended, and another rank may wait since.
         if (is_demanded(written)) pass_on();
         return true;
     }
@@ -184,10 +184,10 @@ class Demands {
                                    std::memory_order_seq_cst);
     }
 
-    // Nobody sleeps. A peer that does not see this yet rings in vain, so no order is needed.
+    // No thread sleeps. A peer that does not see this yet rings needlessly, so no order is needed.
     void disarm() { boards_[own_].armed->store(0, std::memory_order_release); }
 
-    // The peer is dead: what it demands, or what others demand for it, does not count any more.
+    // The peer is dead: its demands, and those of others for it, do not count any more.
     void forget(std::size_t peer) { boards_[peer] = {}; }
 
   protected:

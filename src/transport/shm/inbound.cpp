@@ -26,7 +26,7 @@ namespace {
 constexpr std::uint32_t quiet_polls_max = 4096;     // between two looks for lost peers
 constexpr std::size_t pull_bytes_max = 256 * 1024;  // in one call, and so in one poll
 
-// Stores bytes of a message, from `offset` on, where its receive wants them.
+// Stores bytes of a message, from `offset` on, in its receive's buffer.
 void take_in(std::byte* place, const Combination& combination, std::size_t offset,
              const std::byte* bytes, std::size_t n) {
     if (combination.kernel == nullptr) [[likely]]
@@ -94,7 +94,7 @@ inline bool ShmTransport::take(Peer& peer, Record* record) {
 }
 
 // Takes the peer's records up to the first that completes something. Looking for more would wait
-// for a cache line that the peer is writing, while somebody waits for the completion.
+// for a cache line that the peer is writing, and delay the completion.
 inline void ShmTransport::take_some(Peer& peer) {
     const std::size_t reported_before = reports_.count();
     std::size_t moved_bytes = 0;
@@ -339,7 +339,7 @@ void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
 void ShmTransport::take_data(Peer& peer, Record* record) {
     const SlotId id = SlotId::unpack(record->id);
     ReceiveTransfer* transfer = receives_.find(id);
-    if (transfer == nullptr) return;  // abandoned
+    if (transfer == nullptr) return;  // cancelled
     WEFT_ASSERT(transfer->peer == &peer &&
                 record->bytes <= transfer->post->bytes - transfer->offset);
     const Post& post = *transfer->post;
@@ -446,7 +446,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint64_t context) {
         peer.pushed.post = nullptr;
         peer.pushed.message = nullptr;
     }
-    // What comes through the ring finds no transfer and is dropped.
+    // Further pieces in the ring find no transfer and are dropped.
     receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
         if (transfer.peer == &peer && is_of_context(transfer.post->stream)) receives_.remove(id);
     });

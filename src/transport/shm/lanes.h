@@ -98,14 +98,14 @@ struct Post {
     Outcome outcome{};          // when it is over
 };
 
-// Ready to send: what an RTS says of a large message that waits at its sender.
+// Ready to send: the content of an RTS for a large message that waits at its sender.
 struct Rts {
     std::uint64_t bytes = 0;
     std::uint64_t address = 0;  // in the sender's memory
     std::uint64_t transfer = 0;
 };
 
-// A message that came before its receive was posted.
+// An unexpected message: it arrived before its receive was posted.
 struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;  // of `bytes` bytes; null: only its RTS came, or it is empty

@@ -25,7 +25,7 @@ using shm::Stores;
 
 namespace {
 
-// A receiver with so many unexpected bytes is far behind: it gets only RTSs until half of them are
+// Flow control: a receiver with this many unexpected bytes gets only RTSs until half of them are
 // left.
 constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 
@@ -108,7 +108,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     LaneQueue& queue = peer.sends.find(stream);
     if (peer.eager_threshold == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
         peer.eager_threshold = eager_threshold(peer);
-    // Failure notices must arrive before what they explain, and are short.
+    // Failure notices must precede the cancellations that they explain, and are short.
     const bool is_eager =
         is_notice(stream) ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
     // Pending sends of other lanes only matter if they wait for room in the ring.
@@ -237,7 +237,7 @@ bool ShmTransport::write_piece(Peer& peer) {
     return true;
 }
 
-// Writes what is queued, a bounded amount. False: nothing is queued, or there is no room.
+// Writes queued records, a bounded amount. False: nothing is queued, or there is no room.
 bool ShmTransport::flush(Peer& peer) {
     for (; !peer.unwritten.empty(); peer.unwritten.pop())
         if (!write_post(peer, peer.unwritten.front())) return false;
@@ -266,7 +266,7 @@ void ShmTransport::end_send_transfer(SlotId id) {
     sends_.remove(id);
 }
 
-// The receiver is ready. If the send has been abandoned, the receiver must not wait forever. False:
+// The receiver is ready. If the send was cancelled, the receiver must not wait forever. False:
 // the record must stay; there is no room for the answer.
 bool ShmTransport::take_cts(Peer& peer, Record* record) {
     std::uint64_t receiver;

@@ -45,7 +45,7 @@ struct Peer {
     RingWriter out;
     std::atomic<std::uint32_t>* armed = nullptr;
     bool to_wake = false;              // if it sleeps: it has something new
-    bool to_wake_on_demand = false;    // ... that wakes its thread even if nobody waits for it
+    bool to_wake_on_demand = false;    // ... that wakes its thread even without a demand
     std::uint32_t armed_seen = 0;      // when we last looked, and did not wake it
     std::size_t eager_threshold = 0;   // bytes; 0 while it is far behind
     std::size_t unexpected_bytes = 0;  // of its messages

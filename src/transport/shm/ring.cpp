@@ -4,7 +4,7 @@
 namespace weft::shm {
 
 // Writer: blocked := 1, then read head. Reader: write head, then read blocked. All sequentially
-// consistent, so that at least one of the two sees what the other wrote.
+// consistent, so that at least one of the two sees the other's store.
 void RingWriter::ask() {
     // Written once: a writer that polls would take the line from the reader each time.
     if (ring_.control->blocked.load(std::memory_order_seq_cst) == 0)

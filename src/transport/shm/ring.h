@@ -57,7 +57,7 @@ class StoreChoice {
         return {other ? other_than(best_) : best_, true};
     }
 
-    // What a timed piece took. One measurement says little, as the thread may have been
+    // The time of a piece. One measurement says little, as the thread may have been
     // interrupted: it can halve the known time of its kind of stores, or add a quarter.
     void took(Stores stores, std::uint64_t ticks, std::size_t bytes) {
         std::uint64_t& known = ticks_of(stores);
@@ -98,7 +98,7 @@ enum class RecordKind : std::uint32_t {
     cts,                // clear to send: the receiver is ready; id: sender's transfer
     data,               // a piece of a large message; id: receiver's transfer
     finished,           // the receiver needs nothing more; id: sender's transfer
-    revoked,            // the sender has abandoned the transfer; id: receiver's transfer
+    revoked,            // the sender has cancelled the transfer; id: receiver's transfer
 };
 
 struct Record {
@@ -120,7 +120,7 @@ inline std::size_t record_span(std::size_t payload_bytes) {
     return (sizeof(Record) + payload_bytes + slot_bytes - 1) & ~(slot_bytes - 1);
 }
 
-// State of the two ends beside the records; in shared memory, initially zero.
+// State of the two ends, apart from the records; in shared memory, initially zero.
 struct RingControl {
     alignas(2 * line_bytes) std::atomic<std::uint64_t> head{0};  // the reader has read up to here
     std::atomic<std::uint64_t> unexpected{0};  // bytes of unexpected messages at the reader
@@ -188,7 +188,7 @@ class RingWriter {
     // After reserve() has failed: asks the reader for a wake-up when there is room. True: there
     // already is.
     bool ask_for_room(std::size_t payload_bytes);
-    // The same for a writer that wants at most `bytes` in flight.
+    // The same for a writer with at most `bytes` in flight.
     bool ask_until_in_flight(std::size_t bytes);
 
     // Up to where records are published.
@@ -217,7 +217,7 @@ class RingWriter {
     std::uint64_t tail_ = 0;       // where the next record starts, or the skip before it
     std::uint64_t start_ = 0;      // of the reserved record
     std::uint64_t head_seen_ = 0;  // the reader's position as last read
-    std::uint64_t cleared_ = 0;    // beside tail_, a position whose word is known to be 0
+    std::uint64_t cleared_ = 0;    // besides tail_, a position whose word is known to be 0
     std::uint64_t unexpected_seen_ = 0;
 };
 
@@ -268,7 +268,7 @@ class RingReader {
         return false;
     }
 
-    // Tells the writer how many bytes of what it wrote were unexpected.
+    // Reports to the writer how many of its bytes were unexpected.
     void report_unexpected(std::uint64_t bytes) {
         ring_.control->unexpected.store(bytes, std::memory_order_relaxed);
     }

@@ -42,8 +42,8 @@ Result<Doorbells> Doorbells::duplicate() const {
     return bells;
 }
 
-// A write fails only when the counter is full, a read only when it is empty: both are what was
-// wanted.
+// A write fails only when the counter is full, a read only when it is empty: the intended state
+// in both cases.
 void Doorbells::ring(Sleeper sleeper) const {
     const Uncancelled uncancelled;
     (void)eventfd_write(fd(sleeper), 1);
@@ -110,7 +110,7 @@ Fd new_file() { return Fd(memfd_create("weft", MFD_CLOEXEC | MFD_ALLOW_SEALING))
 }  // namespace
 
 Status Segment::check_support() {
-    // (What there is too little of is refused by create().)
+    // (Exhausted resources are refused by create().)
     if (new_file() || (errno != ENOSYS && errno != EPERM && errno != EACCES)) return ok;
     return failure(WEFT_REFUSED_UNSUPPORTED, "cannot create shared memory: memfd_create: %s",
                    error_text(errno).c_str());

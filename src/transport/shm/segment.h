@@ -1,5 +1,5 @@
 // The memory of one rank that the other ranks of its node map: its inbound rings, whether it
-// sleeps, what others demand of it, and which of its large messages may still be read.
+// sleeps, the demands of others on it, and which of its large messages may still be read.
 //
 // It is a memfd: it has no name in any file system and disappears with the last process that maps
 // it, however that process ends. Its size is sealed, so that no peer gets a SIGBUS.
@@ -54,8 +54,8 @@ struct SegmentHeader {
     std::uint64_t magic = 0;
     std::uint64_t rings = 0;
     std::uint64_t ring_bytes = 0;
-    // The lowest two bits: who sleeps, an Armed (demand.h). The rest counts sleeps, so that no two
-    // look alike.
+    // The lowest two bits: which thread sleeps, an Armed (demand.h). The rest counts sleeps, so
+    // that no two are equal.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> armed{0};
     // The number of this rank's wait that others are to work for; 0: there is none.
     alignas(2 * line_bytes) std::atomic<std::uint32_t> wait{0};
@@ -66,8 +66,8 @@ struct SegmentHeader {
 };
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
-// What comes before it is seen before what comes after. (GCC refuses std::atomic_thread_fence with
-// ThreadSanitizer.)
+// Orders all accesses before it before all accesses after it. (GCC refuses
+// std::atomic_thread_fence with ThreadSanitizer.)
 inline void full_fence() { __sync_synchronize(); }
 
 class Segment {

@@ -1,4 +1,4 @@
-// What can be set about the shared-memory transport, from the environment.
+// Settings of the shared-memory transport, from the environment.
 #pragma once
 
 #include <cstddef>

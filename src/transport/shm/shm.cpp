@@ -28,9 +28,9 @@ namespace {
 
 constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
 constexpr std::size_t piece_bytes_max = 16 * 1024;
-constexpr std::size_t queued_min = 16;  // there is always room to queue so much for a peer
-// A rank that starts an operation and waits for it at once looks asleep to its peers for at most so
-// long. Looking again is cheaper than ringing its doorbell.
+constexpr std::size_t queued_min = 16;  // there is always room to queue these for a peer
+// A rank that starts an operation and waits for it at once looks asleep to its peers for at most
+// this time. Looking again is cheaper than ringing its doorbell.
 constexpr std::uint64_t on_its_way_ticks = 1'000;
 
 Status watch(int epoll, int fd, std::uint64_t id) {
@@ -106,7 +106,7 @@ Status ShmTransport::open_wait_fds() {
     return ok;
 }
 
-// What was sent stays in the peers' rings.
+// Sent messages stay in the peers' rings.
 ShmTransport::~ShmTransport() {
     segment_->header().left.store(1, std::memory_order_seq_cst);
     for (Peer& peer : peers_) put_off_waking_on_demand(peer);
@@ -117,7 +117,7 @@ Abilities ShmTransport::abilities() const {
     return {.can_sleep = true, .knows_demand = true, .has_cancellation_points = false};
 }
 
-// Moves what is queued for the peer, a bounded amount. False: nothing is queued, or all of it waits
+// Moves queued work for the peer, a bounded amount. False: nothing is queued, or all of it waits
 // for the peer.
 bool ShmTransport::work_on(Peer& peer) {
     const bool more_to_pull = !peer.pulls.empty() && pull_piece(peer);
@@ -154,7 +154,7 @@ bool ShmTransport::arm(Sleeper sleeper) {
         return true;
     }
     demands_.arm(static_cast<shm::Armed>(sleeper), ++sleeps_);
-    // A waiter may lack more than when it began to wait: another thread has started something.
+    // A waiter may need more than when it began to wait: another thread may have started something.
     if (uses_demands_ && (sleeper == Sleeper::waiter ? demands_.is_waiting() : is_demanded()))
         demand_what_is_lacking(true);
     return look_before_sleep(/*on_demand=*/false);
@@ -168,8 +168,8 @@ bool ShmTransport::arm_on_demand() {
     return look_before_sleep(!all_wakes);
 }
 
-// The last look before a sleep. True: nothing has come that the sleeper should see; `on_demand`:
-// that wakes it though nobody waits.
+// The last look before a sleep. True: no arrival for the sleeper; `on_demand`: none that wakes it
+// without a demand.
 bool ShmTransport::look_before_sleep(bool on_demand) {
     bool may_sleep = true;
     for (Peer& peer : peers_) {
@@ -206,7 +206,7 @@ bool ShmTransport::demand(Demand how) {
     return demand_what_is_lacking(how == Demand::wakes);
 }
 
-// True: somebody was woken.
+// True: a peer was woken.
 bool ShmTransport::demand_what_is_lacking(bool wakes) {
     bool some = false;
     for (Peer& peer : peers_) {
@@ -323,7 +323,7 @@ void ShmTransport::look_for_lost_peers() {
     }
 }
 
-// The peer writes nothing more; what it has written still counts. If it has finalized, posts that
+// The peer writes nothing more; its records still count. If it has finalized, posts that
 // need it break, but the loss is not reported.
 void ShmTransport::lose(Peer& peer) {
     if (peer.lost) return;

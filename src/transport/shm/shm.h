@@ -30,7 +30,7 @@ namespace weft {
 
 class ShmTransport final : public Transport, public Combining {
   public:
-    // What the transport is made of; ShmNode (connect.h) brings it together.
+    // The parts of the transport; ShmNode (connect.h) provides them.
     struct Parts {
         Rank ranks = 0;         // of the job
         std::size_t index = 0;  // this rank's number among the ranks of the node
@@ -40,14 +40,14 @@ class ShmTransport final : public Transport, public Combining {
         shm::Settings settings;
     };
 
-    // Large messages by the way they came, and what did not work.
+    // Large messages by their way, and refusals.
     struct Counters {
         std::uint64_t large_by_ring = 0;
         std::uint64_t large_by_vm_readv = 0;
         std::uint64_t large_pushed = 0;
         std::uint64_t combined = 0;           // receives with a combination
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
-        std::uint64_t doorbells_rung = 0;     // for what is new
+        std::uint64_t doorbells_rung = 0;     // for new records
         std::uint64_t rung_on_demand = 0;
         std::uint64_t pieces_moved = 0;
         std::uint64_t unexpected_bytes_max = 0;  // of one peer
@@ -102,7 +102,7 @@ class ShmTransport final : public Transport, public Combining {
         shm::Rts from{};
         std::size_t offset = 0;
     };
-    // A peer that waits right after a start polls again within about so many polls of ours.
+    // A peer that waits right after a start polls again within about this many polls of ours.
     static constexpr std::uint32_t polls_before_waking = 48;
     static constexpr std::uint32_t polls_before_look = 8;
     // Larger messages wait for their receive. Pushing one costs a copy more if that is late, which
@@ -143,7 +143,7 @@ class ShmTransport final : public Transport, public Combining {
         peer.armed_seen = 0;
         if (polls_until_waking_ == 0) polls_until_waking_ = polls_before_waking;
     }
-    // ... and is to be woken even if nobody waits for it.
+    // ... and is to be woken even without a demand.
     void put_off_waking_on_demand(Peer& peer) {
         put_off_waking(peer);
         peer.to_wake_on_demand = true;

@@ -35,7 +35,7 @@ struct Address {
 // interface.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
-// What a rank tells the others: how to reach it over TCP.
+// A rank's record for the others: how to reach it over TCP.
 
 struct Card {
     std::vector<Address> addresses;  // one for each of its interfaces, where it listens

@@ -18,7 +18,7 @@ class TcpNode {
     // Listens on the chosen interfaces.
     static Result<std::unique_ptr<TcpNode>> prepare(const tcp::Settings& settings);
 
-    // What the other ranks must pass to connect(); a word without spaces.
+    // The other ranks must pass this to connect(); a word without spaces.
     const std::string& card() const { return card_; }
 
     // How many streams may have a dedicated connection to each of these peers at once: as many as

@@ -73,7 +73,7 @@ void Connector::signal_arrivals(int signal, int thread) {
     for (const auto& listener : listeners_) apply_signal(listener->fd.get());
 }
 
-// (If the kernel has no memory for it, what comes on this socket sends no signal.)
+// (If the kernel has no memory for it, arrivals on this socket send no signal.)
 void Connector::apply_signal(int socket) const {
     const f_owner_ex owner{F_OWNER_TID, signalled_thread_};
     if (signal_ != 0) {
@@ -175,7 +175,7 @@ void Connector::on_caller(Listener& listener) {
                 continue;
             }
             if (make_room_for_caller(now_ns() - hearing_ns)) continue;
-            // Further callers wait until one of these has been dealt with.
+            // Further callers wait until one of these is proven or refused.
             starved_ += unproven_ == 0;
             accepting_ = false;
             for (const auto& l : listeners_) epoll_ctl(epoll_, EPOLL_CTL_DEL, l->fd.get(), nullptr);
@@ -224,7 +224,7 @@ void Connector::drop_slow_callers(std::int64_t now) {
             ++i;
             continue;
         }
-        // Not slow, if this rank is the one that has not looked for so long.
+        // Not slow, if it is this rank that has not polled for that time.
         prove(wire);
         if (wire.state != Wire::State::proving) continue;
         ++core_.counters.too_slow;
@@ -262,7 +262,7 @@ void Connector::prove(Wire& wire) {
     ++core_.counters.refused[refusal];
 }
 
-// The caller has said who it is: whether we hang up on it even if it proves that.
+// The caller has named its rank: whether we hang up on it even if it proves that.
 bool Connector::is_superfluous(const Wire& wire) const {
     const Hello* hello = wire.handshake->hello();
     if (wire.is_caller || hello == nullptr) return false;

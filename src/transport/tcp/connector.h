@@ -6,12 +6,12 @@
 // that cross, the one of the lower rank is kept: that rank hangs up on the other. If both were
 // accepted, each rank sends only on the one that it has accepted.
 //
-// Callers that do not prove themselves in time are dropped; so are the oldest of them when there
-// are many, or when descriptors run short: strangers do not keep peers out for long. Nothing that a
-// caller sends has an effect before it has proven itself.
+// Callers that do not authenticate in time are dropped; so are the oldest of them when there are
+// many, or when descriptors run short: strangers do not keep peers out for long. Nothing that a
+// caller sends has an effect before it is authenticated.
 //
 // A rank keeps one descriptor in reserve for callers. When there is no other, it accepts a caller
-// with that one and answers a peer with `full`. So no peer waits for an answer in vain, and two
+// with that one and answers a peer with `full`. So every peer gets an answer, and two
 // ranks whose calls have taken all their descriptors hang up and try again. A connection for which
 // either end has no descriptor is given up after some tries.
 //
@@ -32,11 +32,11 @@ namespace weft::tcp {
 
 class Connector {
   public:
-    // `own`: where this rank listens, and what it calls from. `peers`: by rank.
+    // `own`: the addresses where this rank listens, and from which it calls. `peers`: by rank.
     Connector(Core& core, Rank rank, const JobKey& key, std::vector<Address> own,
               std::vector<Fd> listeners, std::vector<Peer>& peers);
 
-    // What comes on any socket, also later ones, sends this signal to that thread; 0: no more.
+    // Arrivals on any socket, also later ones, send this signal to that thread; 0: no more.
     void signal_arrivals(int signal, int thread);
 
     // Watches the listeners, in this epoll.
@@ -52,7 +52,7 @@ class Connector {
     void prove(Wire& wire);
     void close(Wire& wire);
     void on_timer(std::int64_t now);
-    // What was closed while events were handled.
+    // Wires that were closed while events were handled.
     void free_closed() { closed_.clear(); }
     // The link is going to end.
     void forget(const Link& link);
@@ -90,7 +90,7 @@ class Connector {
     std::vector<Address> own_;
     std::vector<Peer>& peers_;
     int epoll_ = -1;
-    int signal_ = 0;  // for what comes
+    int signal_ = 0;  // for arrivals
     int signalled_thread_ = 0;
     std::vector<std::unique_ptr<Listener>> listeners_;
     std::vector<std::unique_ptr<Wire>> wires_;

@@ -75,7 +75,7 @@ void Core::expect_less(Link& link) {
 }
 
 void Core::look_at(Link& link) {
-    // Nobody has looked at it since.
+    // Nothing was expected from it until now.
     if (link.in != nullptr) link.in->silence = {};
     if (link.out != nullptr) link.out->silence = {};
     if (timer_at_ns_ == 0) plan_timer(now_ns() + settings.peer_timeout_ns / 4);

@@ -1,4 +1,4 @@
-// What the connections of this rank share, and what they ask of the transport that owns them.
+// The shared state of this rank's connections, and their interface to the owning transport.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -34,7 +34,7 @@ struct Counters {
 class Core {
   public:
     static constexpr std::size_t staging_bytes = 64 * 1024;
-    // So much is read and written in one poll, over all connections; and in one post.
+    // The bytes read and written in one poll, over all connections; and in one post.
     static constexpr std::uint64_t moved_bytes_max = 1 << 20;
 
     Core(const Settings& s, std::size_t ranks);
@@ -49,7 +49,7 @@ class Core {
     Pool<Place> places;
     UnexpectedStore<Unexpected> unexpected;
     std::vector<std::byte> staging;  // read here when the destination is not known yet
-    // Room for the rest of an abandoned frame, for the connection that finds no other memory.
+    // Room for the rest of a cancelled message's frame, for the connection without other memory.
     std::vector<std::byte> spare;
     std::uint64_t may_move = 0;  // bytes, until the next poll or post
 
@@ -69,13 +69,13 @@ class Core {
     // A post of the user waits for this connection.
     void expect(Link& link);
     void expect_less(Link& link);
-    // After what the connection owes has changed.
+    // After the connection's pending writes have changed.
     void note_owing(Link& link);
     // From now on the connection's peer must not be silent.
     void look_at(Link& link);
     void count_moved(std::uint64_t bytes) { may_move -= bytes < may_move ? bytes : may_move; }
 
-    // Somebody wants to send to the peer or to receive from it: the connection must come up.
+    // There is something to send to the peer or to receive from it: the connection must come up.
     virtual void need(Link& link) = 0;
     // The connection has ended, or cannot be set up. `error` 0: the other end closed it.
     virtual void fail(Wire& wire, int error) = 0;

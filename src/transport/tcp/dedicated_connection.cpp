@@ -154,8 +154,8 @@ void DedicatedConnection::settle() {
     go_on();
 }
 
-// A connection that nobody reads stays watched until something comes. One that a list reads is not
-// watched.
+// A connection without a receive stays watched until something arrives. One that a list reads is
+// not watched.
 void DedicatedConnection::watch() {
     core_.note_owing(*this);
     auto events_of = [&](const Wire& wire) {
@@ -208,7 +208,7 @@ bool DedicatedConnection::write(Place& place) {
             {place.data + offset, std::min(place.bytes - offset, core_.may_move)},
         };
         const ssize_t n = out->write(std::span(pieces, place.bytes > offset ? 2u : 1u));
-        // What the peer has sent before can still be read.
+        // Earlier data of the peer can still be read.
         if (n < 0) sends_.is_over = true;
         if (n <= 0) return false;
         core_.count_moved(static_cast<std::uint64_t>(n));
@@ -332,7 +332,7 @@ void DedicatedConnection::give_up_unexplained(std::int64_t now) {
     core_.lose(peer, WEFT_BROKEN_TRANSPORT);
 }
 
-// What the peer has sent is read up to the end, unless the peer is out of reach.
+// The peer's data is read up to the end, unless the peer is out of reach.
 void DedicatedConnection::lose() {
     call_at_ns = 0;
     sends_.is_over = true;
@@ -347,7 +347,7 @@ void DedicatedConnection::lose() {
     break_places(peer.loss);
 }
 
-// Completes places that wait in vain as broken. A list that was granted its place releases it
+// Completes waiting places as broken. A list that was granted its place releases it
 // itself.
 void DedicatedConnection::break_places(weft_status code) {
     for (Direction* queue : {&sends_, &receives_}) {

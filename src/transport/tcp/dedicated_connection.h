@@ -2,13 +2,13 @@
 //
 // A connection serves one stream and is closed with it: its name is the stream's, which no other
 // ever has, so bytes of one stream never meet another. It comes up like others (connector.h); the
-// first 16 bytes from the called end are the `welcome`. A rank that retires the context says that
-// nothing more comes, and drops what still comes until the other end has done the same; one that
-// abandons it closes at once.
+// first 16 bytes from the called end are the `welcome`. A rank that closes the context announces
+// that it sends nothing more, and drops arrivals until the other end has done the same; one that
+// cancels it closes the connection at once.
 //
-// The end of a dedicated connection does not mean that the peer died: it may have abandoned the
+// The end of a dedicated connection does not mean that the peer died: it may have cancelled the
 // context. The reason comes on the shared connection, which comes up first: a failure notice, or
-// the end of the peer. Until it comes, whoever needs the dedicated connection waits, at most
+// the end of the peer. Until then, operations that need the dedicated connection wait, at most
 // WEFT_PEER_TIMEOUT.
 //
 // Only the message at the front of a direction is read or written, and no byte behind it that might
@@ -52,7 +52,7 @@ class DedicatedConnection final : public Link {
     void take_up(Wire& wire);
     // A wire that is up, or that was tried, has ended with this errno; 0: the other end has closed.
     void end(int error);
-    // Nobody says why the connection cannot be had; the peer will.
+    // The connection ended without a reason, which the peer will send.
     void await_reason();
     void give_up_unexplained(std::int64_t now);
     // The peer is lost.
@@ -62,7 +62,7 @@ class DedicatedConnection final : public Link {
         receives_.is_over |= in == nullptr;
         break_places(peer.loss);
     }
-    // There is no descriptor for it. Its group breaks; the peer can be told why.
+    // There is no descriptor for it. Its group breaks; a failure notice tells the peer why.
     void go_without() {
         sends_.is_over = receives_.is_over = true;
         break_places(no_descriptor);
@@ -70,9 +70,9 @@ class DedicatedConnection final : public Link {
     // Moves on after a place or the connection has changed.
     void go_on();
 
-    // Ends the connection whose context was retired: what was sent still arrives.
+    // Ends the connection whose context was closed: sent messages still arrive.
     void part();
-    // ... or abandoned.
+    // ... or cancelled.
     void drop();
 
   private:
@@ -105,7 +105,7 @@ class DedicatedConnection final : public Link {
     std::size_t lists_ = 0;  // places of lists
     // The message that is being read does not fit its receive.
     bool is_dropping_ = false;
-    // Since when somebody needs the connection, it has ended, and the peer has not said why; 0: not
+    // Since when the connection is needed, has ended, and the peer has not given a reason; 0: not
     // so.
     std::int64_t unexplained_ns_ = 0;
 };

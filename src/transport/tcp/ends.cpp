@@ -18,7 +18,7 @@ constexpr int calls_unexplained_max = 4;
 
 }  // namespace
 
-// The poster has ended: what is still read and written must not touch its buffers.
+// The poster has ended: pending reads and writes must not touch its buffers.
 void TcpTransport::forget_posts() {
     for (std::optional<std::uint64_t> context; (context = context_left());)
         cancel_context(*context);
@@ -74,14 +74,14 @@ void TcpTransport::fail_before_use(Link& link, int error) {
         return lose(link.peer, WEFT_BROKEN_TRANSPORT);
     if (error == EMFILE) return connector_.call_later(link, tcp::no_descriptor);
     // It hung up: its own call may be on its way. If it always does, it is not the peer, or has
-    // abandoned the context, and says so.
+    // cancelled the context, and reports it.
     if (dedicated != nullptr && link.calls_failed >= calls_unexplained_max)
         dedicated->await_reason();
     const bool is_none = tcp::is_gone(error) && dedicated == nullptr;
     connector_.call_later(link, is_none ? WEFT_BROKEN_RANK : WEFT_BROKEN_TRANSPORT);
 }
 
-// The peer has ended, and all its connections with it: what it sent on others is read first.
+// The peer has ended, and all its connections with it: data on the others is read first.
 void TcpTransport::await_end(Peer& peer) {
     if (peer.lost) return;
     if (peer.ending_since_ns == 0) {
@@ -92,7 +92,7 @@ void TcpTransport::await_end(Peer& peer) {
     part_from(peer);
 }
 
-// The end of one connection has come, and the others are silent.
+// One connection has ended, and the others are silent.
 void TcpTransport::give_up_ending(std::int64_t now) {
     for (Peer& peer : peers_) {
         if (peer.ending_since_ns == 0 || peer.lost) continue;
@@ -119,7 +119,7 @@ void TcpTransport::part_from(Peer& peer) {
     lose(peer, WEFT_BROKEN_RANK);
 }
 
-// What the peer has sent still counts; nothing more will come.
+// The peer's data still counts; nothing more will arrive.
 void TcpTransport::lose(Peer& peer, weft_status how) {
     if (peer.lost) return;
     peer.lost = true;
@@ -161,8 +161,8 @@ void TcpTransport::read_parting(Wire& wire) {
     }
 }
 
-// Sends a `bye` on every connection. Closing a socket while the peer sends would lose what is still
-// in flight: waits until the peer's machine has everything, but no longer than the peer timeout.
+// Sends a `bye` on every connection. Closing a socket while the peer sends would lose the data in
+// flight: waits until the peer's machine has everything, but no longer than the peer timeout.
 void TcpTransport::say_goodbye() {
     for_each_shared([&](SharedConnection& shared) {
         if (!shared.peer.lost && shared.out != nullptr) shared.say_goodbye();

@@ -1,6 +1,6 @@
 // The handshake at the beginning of every connection, by which both ends prove that they hold the
 // job's key. It has no socket: the owner moves the bytes and keeps the deadline. Not thread safe;
-// does not block. Once proven or refused, it wants and sends nothing more.
+// does not block. Once proven or refused, it reads and sends nothing more.
 //
 //   bytes   written by   field
 //    0   8  caller       "WEFTcall"
@@ -47,7 +47,7 @@ using Mac = std::array<std::byte, 32>;
 // REQUIRES: spans of the same size.
 bool equal_in_constant_time(Bytes a, Bytes b);
 
-// Who connects to whom, and which of the pair's connections it is.
+// Caller and listener, and which of the pair's connections it is.
 struct Hello {
     Rank from = -1;
     Rank to = -1;
@@ -74,7 +74,7 @@ class Handshake {
     static Handshake caller(const JobKey& key, const Hello& hello);
     static Handshake listener(const JobKey& key, Rank own, Rank ranks);
 
-    // What is to be written now; empty: nothing. Report with `sent` how much was written.
+    // The bytes to write now; empty: none. Report with `sent` how many were written.
     Bytes to_send() const;
     void sent(std::size_t bytes);
 
@@ -118,7 +118,7 @@ class Handshake {
     bool has_hello_ = false;
     Hello hello_;
     std::array<std::byte, 164> bytes_{};  // of both ends, as in the table above
-    std::size_t done_ = 0;                // so many of them have been sent or received
+    std::size_t done_ = 0;                // the number of them sent or received
 };
 
 }  // namespace weft::tcp

@@ -23,7 +23,7 @@ class DedicatedConnection;
 // A send or receive that has not been reported yet, or a piece of one.
 struct Post {
     Post* next = nullptr;
-    std::byte* data = nullptr;  // of a send: only read; null: what comes is dropped
+    std::byte* data = nullptr;  // of a send: only read; null: arrivals are dropped
     std::uint64_t bytes = 0;
     std::uint64_t moved = 0;
     std::uint64_t message_bytes = 0;  // of the whole message; of another piece: its own
@@ -44,17 +44,17 @@ struct Post {
     bool stands_for_message() const { return is_first() && !is_settled; }
 };
 
-// A message of which at least the first bytes came before its receive was posted.
+// An unexpected message: at least its first bytes arrived before its receive was posted.
 struct Unexpected {
     Unexpected* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
-    std::uint64_t offset = 0;         // bytes that have come
+    std::uint64_t offset = 0;         // bytes that have arrived
     std::uint64_t message_bytes = 0;  // of the whole message, if this is a piece
     std::uint64_t credit = 0;         // to be given back when it is received
-    bool is_rts = false;              // it waits at its sender; none of its bytes has come
+    bool is_rts = false;              // it waits at its sender; none of its bytes has arrived
 
-    // All of this piece has come;
+    // All of this piece has arrived;
     bool is_whole() const { return !is_rts && offset == bytes; }
     // and it is all of the message.
     bool is_complete() const { return is_whole() && bytes == message_bytes; }
@@ -64,7 +64,7 @@ using LaneQueue = MatchingQueue<Post, Unexpected>;
 
 // `waiting` is the first post that is not wholly written.
 struct SendLane : LaneQueue {
-    // What happens to that one.
+    // The state of that one.
     enum class Front : std::uint8_t { none, waiting, ready };
 
     Front front = Front::none;

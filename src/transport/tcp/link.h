@@ -39,8 +39,8 @@ struct Link {
     Peer& peer;
     const std::uint64_t name;  // see Hello::connection
 
-    Wire* out = nullptr;          // what we send on, when it is up
-    Wire* in = nullptr;           // what the peer sends on
+    Wire* out = nullptr;          // for sending, when it is up
+    Wire* in = nullptr;           // for receiving
     Wire* calling = nullptr;      // our call, until it is up
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
     int calls_failed = 0;         // in a row
@@ -52,8 +52,8 @@ struct Link {
     StreamId stream() const { return StreamId::unpack(name); }
     bool is_dedicated() const { return stream().context() != 0; }
 
-    // There may be something of the peer's that has not been read: it may have accepted our call,
-    // and sent on it, before it ended.
+    // There may be unread data of the peer: it may have accepted our call, and sent on it, before
+    // it ended.
     bool may_say_more() const {
         return in != nullptr || (calling != nullptr && calling->state == Wire::State::unanswered);
     }
@@ -61,7 +61,7 @@ struct Link {
     // Something is to be written.
     virtual bool owes() const = 0;
     virtual bool is_needed() const = 0;
-    // Reads what is there, a bounded amount. The wire may be closed afterwards.
+    // Reads available data, a bounded amount. The wire may be closed afterwards.
     virtual void read(Wire& wire) = 0;
     // Of a wire that is up.
     virtual void on_event(Wire& wire, std::uint32_t events) = 0;

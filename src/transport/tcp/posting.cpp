@@ -22,7 +22,7 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     if (DedicatedConnection* dedicated = dedicated_of(peer, lane.stream))
         return dedicated->receive(data, token);
     SharedConnection& shared = shared_at(peer, peer.first_connection(lane.stream));
-    // (What a lost peer has sent still counts.)
+    // (Messages of a lost peer still count.)
     if (peer.lost && !shared.has_unexpected(lane.stream)) [[unlikely]]
         return refuse(peer, lane, token);
     return shared.receive(lane.stream, data, token);

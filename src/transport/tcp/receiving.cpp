@@ -53,7 +53,7 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
             throw;
         }
     }
-    // (A call may have lost the peer, and with it what had not come as a whole.)
+    // (A call may have lost the peer, and with it incomplete messages.)
     if (!lane.unexpected.empty()) {
         begin(lane, post, pieces);
     } else {
@@ -128,8 +128,8 @@ void SharedConnection::reserve_others(std::uint64_t stream) {
     }
 }
 
-// If the message is cut: what its other pieces need. They are null otherwise. Their connections
-// must come up; the peer may be lost by that.
+// If the message is cut: posts of its other pieces; null otherwise. Their connections must come up;
+// the peer may be lost by that.
 Post* SharedConnection::reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes) {
     if (!peer.cuts(StreamId::unpack(stream), message_bytes)) return nullptr;
     reserve_others(stream);
@@ -171,8 +171,8 @@ void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* fi
     }
 }
 
-// Nobody will take the message of this RTS, but its sender must not wait forever: without memory to
-// say so, the two ranks lose each other.
+// The message of this RTS will not be received, but its sender must not wait forever: without
+// memory for the answer, the two ranks lose each other.
 void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_bytes) {
     const StreamId id = StreamId::unpack(stream);
     const std::uint32_t pieces = peer.cuts(id, message_bytes) ? peer.links_of(id) : 1;
@@ -346,7 +346,7 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
         if (!fits) end(lane, *post, Outcome::mismatch(frame.bytes, post->message_bytes));
         return true;
     }
-    // Without a CTS its receive was abandoned.
+    // Without a CTS its receive was cancelled.
     if (!is_eager && lane.spare_cts == 0) return true;
     if (is_eager && Credit::cost_of(frame.bytes) > core_.credit_max) return false;
     if (!is_eager) --lane.spare_cts;
@@ -365,7 +365,7 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
 }
 
 // A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that
-// was granted to another; if that one was abandoned, it is dropped.
+// was granted to another; if that one was cancelled, it is dropped.
 void SharedConnection::take_cts_for(ReceiveLane& lane) {
     Unexpected*& message = lane.coming.message;
     if (message == nullptr || !message->is_rts) return;
@@ -484,7 +484,7 @@ void SharedConnection::break_posts() {
     receives_.for_each([&](ReceiveLane& lane) {
         end_all(lane, lost);
         lane.coming = {};
-        // What comes after one that will not be complete must not meet its receive.
+        // Messages after an incomplete one must not meet its receive.
         Chain<Unexpected> complete;
         bool is_kept = true;
         while (!lane.unexpected.empty()) {

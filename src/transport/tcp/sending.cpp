@@ -11,7 +11,7 @@
 namespace weft::tcp {
 
 // Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and
-// failure notices, which must arrive before what they explain.
+// failure notices, which precede the cancellations that they explain.
 bool SharedConnection::may_send_eagerly(std::uint64_t stream, std::uint64_t bytes) const {
     if (is_notice(stream)) return true;
     return bytes < core_.settings.eager_threshold && credit_.covers(bytes);
@@ -53,7 +53,7 @@ void SharedConnection::send(StreamId stream, Post& post) {
     put_off();
 }
 
-// The lane; and room for what sending on it queues.
+// The lane; and room to queue a send on it.
 SendLane& SharedConnection::reserve_send(std::uint64_t stream) {
     SendLane& lane = sends_.find(stream);
     if (is_notice(stream)) return lane;  // (The last room is for these, and they have no RTS.)
@@ -124,7 +124,7 @@ bool SharedConnection::has_room_for_control() {
     }
 }
 
-// Sends several frames in one packet: each packet may wake somebody.
+// Sends several frames in one packet: each packet may wake a thread.
 void SharedConnection::put_off() {
     core_.note_owing(*this);
     if (std::exchange(is_put_off_, true)) return;
@@ -155,7 +155,7 @@ void SharedConnection::put_controls() {
     }
 }
 
-// Chooses what is written next. False: there is nothing.
+// Chooses the next frames to write. False: there are none.
 bool SharedConnection::begin_frame() {
     put_controls();
     // (An RTS goes before its message.)
@@ -189,7 +189,7 @@ void SharedConnection::end_frame() {
     prepare_front(lane);
 }
 
-// Writes what is queued, a bounded amount.
+// Writes queued frames, a bounded amount.
 void SharedConnection::write() {
     if (out != nullptr && out->write_error == 0) write_frames();
     core_.note_owing(*this);
@@ -201,14 +201,14 @@ void SharedConnection::go_on() {
     core_.note_owing(*this);
 }
 
-// Of the frame that has begun, what the socket takes. Returns as Wire::write().
+// Writes as much of the frame as the socket takes. Returns as Wire::write().
 ssize_t SharedConnection::write_frame() {
     iovec pieces[2] = {
         {head_.data() + head_bytes_ - head_left_, head_left_},
         {const_cast<std::byte*>(payload_), payload_left_},
     };
     const ssize_t n = out->write(std::span(pieces, payload_left_ > 0 ? 2u : 1u));
-    // What the peer sent before is read first; then reading fails.
+    // Earlier data of the peer is read first; then reading fails.
     if (n < 0) (void)shutdown(out->fd.get(), SHUT_RDWR);
     if (n <= 0) return n;
     auto bytes = static_cast<std::uint64_t>(n);
@@ -221,7 +221,7 @@ ssize_t SharedConnection::write_frame() {
     return n;
 }
 
-// The frame that has begun must be completed with its bytes, but its message was abandoned. False:
+// A frame that has begun must be completed with its bytes, but its message was cancelled. False:
 // there is no memory to keep them, and another connection has the spare.
 bool SharedConnection::keep_payload() {
     try {

@@ -1,4 +1,4 @@
-// What can be set about the tcp transport, from the environment.
+// Settings of the tcp transport, from the environment.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct Settings {
     std::uint32_t connections = 0;
     std::uint32_t dedicated_max = 16;
     std::size_t eager_threshold = 128 * 1024;  // WEFT_RENDEZVOUS, in bytes
-    // Over several links, messages of so many bytes are cut into a piece for each. (Alike on all
-    // ranks.)
+    // Over several links, messages of this size and more are cut into a piece for each. (Uniform on
+    // all ranks.)
     std::size_t cut_bytes_min = 64 * 1024;
-    // WEFT_PEER_TIMEOUT: a peer whose host has not answered for so long is lost
+    // WEFT_PEER_TIMEOUT: a peer whose host has not answered for this time is lost
     std::int64_t peer_timeout_ns = 10'000'000'000;
     bool connects_ahead = false;  // connect in WEFT_RESOURCES: "ahead" while joining; "need"
 

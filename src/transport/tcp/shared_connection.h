@@ -46,7 +46,7 @@ class SharedConnection final : public Link {
     // There is room for one more frame without payload; false: there is no memory for it.
     bool has_room_for_control();
     bool has_left() const { return has_left_; }  // the peer has said that
-    // Writes what is queued, a bounded amount.
+    // Writes queued frames, a bounded amount.
     void write();
     // ... put off until the end of the call.
     void write_put_off();
@@ -74,9 +74,9 @@ class SharedConnection final : public Link {
     static constexpr std::size_t lane_bytes = sizeof(SendLane) + sizeof(ReceiveLane);
 
   private:
-    // What is being written: headers of frames without payload; only the last may have one.
+    // The frames being written: headers of frames without payload; only the last may have one.
     static constexpr std::size_t frames_max = 16;
-    static constexpr std::size_t queued_min = 8;  // there is always room to queue so much
+    static constexpr std::size_t queued_min = 8;  // there is always room to queue these
 
     static bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
     bool is_writing() const { return head_left_ > 0 || payload_left_ > 0; }
@@ -145,8 +145,8 @@ class SharedConnection final : public Link {
     std::uint64_t payload_left_ = 0;
     const std::byte* payload_ = nullptr;
     std::optional<std::uint64_t> writing_;  // the stream whose first send the payload belongs to,
-    std::uint64_t writing_bytes_ = 0;       // so many bytes of it
-    std::vector<std::byte> orphan_;         // a copy of the payload, if that send was abandoned
+    std::uint64_t writing_bytes_ = 0;       // its bytes in this frame
+    std::vector<std::byte> orphan_;         // a copy of the payload, if that send was cancelled
     std::uint16_t next_sequence_ = 0;
 
     Credit credit_;

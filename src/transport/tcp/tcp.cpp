@@ -152,7 +152,7 @@ tcp::Link& TcpTransport::link_at(Peer& peer, std::uint64_t name) {
         std::make_unique<DedicatedConnection>(core(), peer, stream));
 }
 
-// Somebody wants to send to the peer or to receive from it.
+// There is something to send to the peer or to receive from it.
 void TcpTransport::need(Link& link) {
     if (link.out != nullptr || link.calling != nullptr || link.call_at_ns != 0 || link.peer.lost ||
         link.peer.ending_since_ns != 0)
@@ -236,7 +236,7 @@ void TcpTransport::on_event(Source& source, std::uint32_t events) {
     }
 }
 
-// Each connection may write so much, or what is left of what may be moved.
+// Each connection may write `bytes`, or the rest of may_move.
 void TcpTransport::write_put_off(std::uint64_t bytes) {
     for (std::size_t i = 0; i < put_off.size(); ++i) {
         may_move = std::max(may_move, bytes);
@@ -265,7 +265,7 @@ void TcpTransport::on_timer() {
     if (!expecting.empty() || !holding.empty()) plan_timer(now + settings.peer_timeout_ns / 4);
 }
 
-// A peer that does not acknowledge what it gets is out of reach. (On idle connections the kernel
+// A peer that does not acknowledge data is out of reach. (On idle connections the kernel
 // sends keep-alives.)
 void TcpTransport::look_for_silent_peers(std::int64_t now) {
     connector_.for_each_wire([&](Wire& wire) {
@@ -281,12 +281,12 @@ int TcpTransport::wait_fd(Sleeper sleeper) const {
     return sleeper == Sleeper::thread ? thread_sleep_.get() : events_.get();
 }
 
-// Sockets are readable whoever sleeps. A program's thread looks at them only when it sleeps itself;
+// Sockets are readable for every sleeper. A program's thread polls them only when it sleeps itself;
 // the progress thread must not be woken while the program drives.
 bool TcpTransport::arm(Sleeper sleeper) {
     write_put_off(moved_bytes_max);
     const bool thread = sleeper == Sleeper::thread;
-    // What has come already is for the caller, which still holds the lock: a thread woken now would
+    // The caller, which still holds the lock, handles earlier arrivals: a thread woken now would
     // block at once, and the scheduler would make it wait for its next turn.
     pollfd events{events_.get(), POLLIN, 0};
     if (thread && !thread_armed_ && ::poll(&events, 1, 0) > 0) {
@@ -343,7 +343,7 @@ void TcpTransport::buffer_unknown(bool keep) {
     if (!keep) drop_unwanted_dedicated();
 }
 
-// What the transport holds, and an upper bound for any job.
+// The resources of the transport, and an upper bound for any job.
 
 using tcp::Refusal;
 
@@ -379,7 +379,7 @@ Usage TcpTransport::usage_max(const Extent& job) {
     // that this rank has parted from while new ones are up already.
     const std::size_t wires = 2 * shared + 2 * 2 * dedicated;
     Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
-    // A table grows to twice what it holds, as a power of two, and keeps the previous one.
+    // A table grows to twice its entries, as a power of two, and keeps the previous one.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
                                   ? Sends::size_min
@@ -390,7 +390,7 @@ Usage TcpTransport::usage_max(const Extent& job) {
                                   std::bit_ceil(std::max(streams, fifo_slots_min)) *
                                       (sizeof(tcp::Frame) + sizeof(std::uint64_t));
     // The posts of all streams, in a piece for each link, the one for a peer's failure notice, and
-    // spares; and room to report each of them, up to twice what is needed.
+    // spares; and room to report each of them, up to twice the need.
     constexpr std::size_t report_bytes = 2 * (sizeof(Completion) + sizeof(std::uint64_t));
     const std::size_t pieces = 2 * streams * job.connections;
     const std::size_t post_count = peers * (pieces + 1) + 2 * ranks + 2 * Pool<tcp::Post>::batch;

@@ -6,15 +6,15 @@
 // one: lanes are first in, first out, so an earlier receive is posted whenever a later one is. A
 // large message goes in parts; those of other lanes take turns with them.
 //
-// Where a pair of nodes has several links, pairs of ranks are dealt over them (common/dealing.h),
-// and a large message is cut into a piece for each (lanes.h).
+// Where a pair of nodes has several links, pairs of ranks are striped across them
+// (common/dealing.h), and a large message is cut into a piece for each (lanes.h).
 //
 // Connections are made when a post first names their peer, and used when both ends have proven that
 // they know the job's key: connector.h. A lane uses one of the connections that all streams share,
 // or the dedicated connection of its stream.
 //
 // Thread safety: none; the progress engine's lock covers every call. Only open_all() and the
-// destructor block: that waits until the peers' machines have what was sent.
+// destructor block: that waits until the peers' machines have all sent data.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     struct Parts {
         Rank rank = 0;
         JobKey key{};
-        std::vector<tcp::Address> own;                 // where we listen, and what we call from
+        std::vector<tcp::Address> own;                 // where we listen, and from which we call
         std::vector<Fd> listeners;                     // of those
         std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
         std::vector<PlaceInJob> places;                // by rank
@@ -125,7 +125,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     Link& link_at(Peer& peer, std::uint64_t name) override;
     void plan_timer(std::int64_t at_ns) override;
 
-    // So many streams of the context have dedicated connections.
+    // The number of the context's streams that have dedicated connections.
     struct DedicatedStreams {
         std::uint64_t context;
         std::uint32_t streams;

@@ -41,7 +41,7 @@ void Wire::listen_for(std::uint32_t events) {
 void Wire::watch_out(bool out) { listen_for(out ? EPOLLIN | EPOLLOUT : EPOLLIN); }
 
 // Within a large frame, waking up for every packet would cost the computation more than it saves.
-// Nothing else can be read before the frame's end, and that will come: even a sender that abandons
+// Nothing else can be read before the frame's end, and that will come: even a sender that cancels
 // the message ends the frame.
 void Wire::sleep_until_worthwhile() {
     const int worthwhile = static_cast<int>(std::clamp<std::uint64_t>(left, 1, wake_bytes_max));

@@ -19,18 +19,18 @@
 
 namespace weft::tcp {
 
-// What travels on a connection: frames, each a 16-byte header (a MessageHeader, with more kinds)
+// The frames on a connection, each a 16-byte header (a MessageHeader, with more kinds)
 // and, for two kinds, payload.
 
 enum class FrameKind : std::uint8_t {
-    welcome = 1,                     // the first frame of who was called: the connection is in use
+    welcome = 1,                     // the called rank's first frame: the connection is in use
     eager = MessageHeader::message,  // sent without a CTS; payload: `bytes`
     part,    // a piece of a message that has a CTS; `bytes` of it were left before this piece
     rts,     // ready to send: a message of `bytes` waits at its sender
     cts,     // clear to send: the receiver is ready for the lane's next message that needs one
     credit,  // `bytes` of eager messages have been used up; of no lane
     bye,     // the sender leaves in good order; of no lane
-    full,    // in place of `welcome`: who was called has no descriptor for the connection, and
+    full,    // in place of `welcome`: the called rank has no descriptor for the connection, and
              // hangs up; `bytes`: 1 if it has given the caller up
 };
 
@@ -67,7 +67,7 @@ struct Peer;
 struct Post;
 struct Unexpected;
 
-// What the transport's epoll watches.
+// A descriptor that the transport's epoll watches.
 struct Source {
     enum class Kind : std::uint8_t { wire, listener, timer };
     explicit Source(Kind k) : kind(k) {}
@@ -83,9 +83,9 @@ struct Wire : Source {
     enum class State : std::uint8_t {
         connecting,
         proving,     // in the handshake
-        unanswered,  // we have proven ourselves; the other end has not answered with `welcome`
+        unanswered,  // we are authenticated; the other end has not answered with `welcome`
         up,
-        parting,  // dedicated to a stream that has ended here; what still comes is dropped
+        parting,  // dedicated to a stream that has ended here; arrivals are dropped
         closed,
     };
     Wire(Fd socket, int transport_epoll)
@@ -105,7 +105,7 @@ struct Wire : Source {
     std::optional<Handshake> handshake;
     std::int64_t deadline_ns = 0;  // of a caller's proof
     std::uint32_t watched = 0;     // events: see listen_for()
-    int wake_bytes = 1;            // so many must have come before a sleeper is woken
+    int wake_bytes = 1;            // a sleeper is woken when this many have arrived
     Silence silence;               // of the other end
     int write_error = 0;           // nothing can be written any more
 
@@ -127,19 +127,19 @@ struct Wire : Source {
     void listen_for(std::uint32_t events);
     void watch_out(bool out);
 
-    // A sleeper is woken when a good part of the frame has come.
+    // A sleeper is woken when a good part of the frame has arrived.
     void sleep_until_worthwhile();
-    // SO_RCVLOWAT must not exceed what is left of the frame.
+    // SO_RCVLOWAT must not exceed the rest of the frame.
     void note_read() {
         if (static_cast<std::uint64_t>(wake_bytes) > (left > 0 ? left : 1))
             sleep_until_worthwhile();
     }
 
-    // Writes what the socket takes. Returns how many bytes; 0: it is full; less: it has failed,
-    // with `write_error`.
+    // Writes as much as the socket takes. Returns how many bytes; 0: it is full; less: it has
+    // failed, with `write_error`.
     ssize_t write(std::span<iovec> pieces);
-    // Reads what is there. Returns how many bytes; 0: nothing; less: the connection has ended, with
-    // this errno in `error`, or 0 if the other end has closed it.
+    // Reads available data. Returns how many bytes; 0: nothing; less: the connection has ended,
+    // with this errno in `error`, or 0 if the other end has closed it.
     ssize_t read(std::span<iovec> pieces, int& error);
 };
 

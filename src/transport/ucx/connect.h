@@ -15,7 +15,7 @@
 namespace weft {
 namespace ucx {
 
-// What a rank tells the others; a word without spaces.
+// A rank's record for the others; a word without spaces.
 struct Card {
     std::string version;                 // "1.13": of UCX
     bool has_fabric = false;             // it has a device that only UCX reaches
@@ -33,13 +33,13 @@ struct Card {
 };
 
 // Whether auto chooses ucx between ranks with these cards: both have a device that only UCX
-// reaches, and the same UCX. Both ends say the same.
+// reaches, and the same UCX. Both ends decide alike.
 bool suits_auto(const Card& one, const std::optional<Card>& other);
 
 // Whether the rank with the one card can watch the process of the other itself.
 bool sees_process(const Card& one, const Card& other);
 // Whether neither needs UCX's keepalive for the other: no link between them can be cut, and each
-// watches the other's process. Both ends say the same.
+// watches the other's process. Both ends decide alike.
 bool needs_no_keepalive(const Card& one, const Card& other);
 
 // Whether this machine may have such a device. Looks without UCX, which takes milliseconds to open.
@@ -57,7 +57,7 @@ class UcxNode {
     // Tells memory of GPUs; null: UCX knows none on this machine.
     DeviceMemory device_memory() const;
 
-    // What the other ranks must pass to connect().
+    // The other ranks must pass this to connect().
     std::string card() const;
 
     // cards[r] is rank r's card; empty: it has none. `needed`, by rank: which ranks are reached by

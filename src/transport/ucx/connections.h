@@ -1,8 +1,8 @@
 // The TCP connections of UCX workers, which UCX does not show.
 //
 // UCX 1.13 leaves it to the kernel to end a connection that is cut, which takes a quarter of an
-// hour while something is unacknowledged. UCX waits for its sockets in epolls behind a worker's
-// descriptor; /proc lists what is in these.
+// hour while data is unacknowledged. UCX waits for its sockets in epolls behind a worker's
+// descriptor; /proc lists their members.
 //
 // Thread safety: none.
 #pragma once
@@ -23,7 +23,7 @@
 #include "transport/matching/message_parts.h"
 #include "transport/silence.h"
 
-// What the ucx transport keeps about one other rank, and about messages to and from it.
+// The ucx transport's state of one other rank, and of messages to and from it.
 //
 // Thread safety: none.
 namespace weft {
@@ -78,8 +78,8 @@ struct Early {
     message::Frame frame{};
 };
 
-// A message that is cut, some pieces of which have not come. They are for its receive; or for the
-// first piece, which is unexpected; or nobody wants them.
+// A message that is cut, some pieces of which have not arrived. They are for its receive; or for
+// the first piece, which is unexpected; or they are dropped.
 struct Coming {
     std::uint64_t left = 0;  // bytes
     Post* post = nullptr;
@@ -127,8 +127,8 @@ class Connections {
     void begin() {
         for (auto& [inode, connection] : known_) connection.silence = {};
     }
-    // Ends those whose other end has been out of reach for so long. UCX finds them closed, and
-    // tells whose they were. Call it four times in each timeout while something is expected.
+    // Ends those whose other end has been out of reach for the timeout. UCX finds them closed, and
+    // reports their peers. Call it four times in each timeout while something is expected.
     void end_silent(std::span<const int> worker_descriptors, std::int64_t now_ns);
 
   private:

@@ -14,7 +14,7 @@ namespace weft {
 
 namespace {
 
-// Of UCX, in which what a peer sent may wait when it has ended.
+// Of UCX, which may hold messages of a peer that has ended.
 constexpr int rounds_to_drain = 1000;
 
 weft_status loss_of(ucs_status_t status) {
@@ -22,7 +22,7 @@ weft_status loss_of(ucs_status_t status) {
     return status == UCS_ERR_NO_MEMORY ? WEFT_BROKEN_MEMORY : WEFT_BROKEN_RANK;
 }
 
-// (A process closes what UCX reaches it by some time before others can see that it has ended.)
+// (A process closes UCX's connections some time before others can see that it has ended.)
 bool ends_soon(const ucx::Peer& peer) {
     constexpr int patience_ms = 100;
     pollfd entry{peer.life.get(), POLLIN, 0};
@@ -31,7 +31,7 @@ bool ends_soon(const ucx::Peer& peer) {
 
 }  // namespace
 
-// Somebody wants to send to the peer or to receive from it. False: it is lost.
+// There is something to send to the peer or to receive from it. False: it is lost.
 bool UcxTransport::need(Peer& peer) {
     if (peer.lost || has_ended()) return false;
     if (peer.is_met()) return true;
@@ -50,7 +50,7 @@ bool UcxTransport::need(Peer& peer) {
         const ucs_status_t status =
             library().ucp_ep_create(ears_[link % ears_.size()].worker, &params, &endpoint);
         if (status != UCS_OK) {
-            // No device reaches it, or nobody is there any more.
+            // No device reaches it, or it has ended.
             const bool is_unreachable = status == UCS_ERR_UNREACHABLE && !ends_soon(peer);
             lose(peer, is_unreachable ? WEFT_BROKEN_TRANSPORT : loss_of(status));
             return false;
@@ -71,7 +71,7 @@ Status UcxTransport::open_all(std::int64_t deadline_ns) {
                 break;
         }
     }
-    // (Who was reached may have ended since.)
+    // (A peer that was reached may have ended since.)
     const auto is_missing = [this](const Peer& peer) {
         return !peer.addresses.empty() && (peer.next_taken - limits_.first_sequence < peer.links ||
                                            (!peer.lost && peer.slots > 0));
@@ -100,8 +100,8 @@ void UcxTransport::watch(Peer& peer, pid_t process) {
     if (!peer.has_ended) watch_error_ = errno;
 }
 
-// UCX 1.13 may miss the end of a peer that has not answered its first message. What has ended is
-// lost at the look after: what it sent has come meanwhile.
+// UCX 1.13 may miss the end of a peer that has not answered its first message. A peer that has
+// ended is lost at the next look: its messages have arrived by then.
 void UcxTransport::look_for_ended_peers() {
     const auto is_met = [](const Peer& peer) { return peer.is_met() && !peer.lost; };
     if (std::ranges::any_of(peers_,
@@ -120,7 +120,7 @@ void UcxTransport::look_for_ended_peers() {
     }
 }
 
-// UCX has given the endpoint up. It completes what is left when the endpoint is closed. Other links
+// UCX has given the endpoint up. It completes the rest when the endpoint is closed. Other links
 // to the peer are given up, too.
 void UcxTransport::on_error(void* given, ucp_ep_h /*endpoint*/, ucs_status_t status) {
     Peer& peer = *static_cast<Peer*>(given);
@@ -143,7 +143,7 @@ void UcxTransport::lose(Peer& peer, weft_status how) {
     if (!peer.has_left) reports_.add({.token = {}, .code = peer.loss, .peer = peer.rank}, 0);
 }
 
-// The peer sends nothing more, and has taken what it wanted.
+// The peer sends nothing more, and has received all its messages.
 void UcxTransport::take_bye(Peer& peer) {
     peer.has_left = true;
     if (has_slot(peer, 0, /*is_spare=*/true)) send_frame(peer, {.kind = FrameKind::thanks}, {});
@@ -156,7 +156,7 @@ void UcxTransport::close_endpoints() {
         has_endpoints_to_close_ = false;
         for (Peer& peer : peers_) {
             if (!peer.is_to_be_closed) continue;
-            // A peer that has left still gets our thanks, and what it has sent may still arrive: on
+            // A peer that has left still gets our thanks, and its messages may still arrive: on
             // lanes of UCX's that its bye has not followed.
             const bool still_arrives = peer.transfers != nullptr && !peer.is_gone;
             if (peer.has_left && still_arrives) continue;  // end_transfer() asks again
@@ -210,7 +210,7 @@ void UcxTransport::give_up_coming(Peer& peer) {
     end_piece(*post, /*sends=*/false);
 }
 
-// Nothing can come any more from peers that are gone, once UCX has taken what was there: in shared
+// Nothing can arrive any more from peers that are gone, once UCX has taken the rest: in shared
 // memory it keeps receives from a dead peer forever.
 void UcxTransport::give_up_left_over() {
     has_left_over_ = false;
@@ -263,7 +263,7 @@ std::optional<std::uint64_t> UcxTransport::context_left() {
     return found;
 }
 
-// Of a message that was kept: what has come of it.
+// Of a kept message: its data in UCX's memory.
 void UcxTransport::release_descriptor(void* descriptor) {
     for (auto* piece = static_cast<ucx::Rendezvous*>(descriptor); piece != nullptr;) {
         if (piece->peer->coming.first == piece) piece->peer->coming.first = nullptr;
@@ -286,7 +286,7 @@ void UcxTransport::drop_early(Peer& peer) {
     }
 }
 
-// Nobody will receive what UCX has kept for us.
+// Data that UCX has kept will not be received.
 void UcxTransport::drop_descriptors() {
     for (Peer& peer : peers_) {
         drop_early(peer);

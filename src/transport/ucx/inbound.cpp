@@ -112,7 +112,7 @@ void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arri
         peer.coming = {.left = frame.bytes - arrival.bytes,
                        .first = static_cast<ucx::Rendezvous*>(arrival.descriptor)};
     take(peer, frame, arrival);
-    // Nobody wants it.
+    // It was dropped.
     if (is_cut && peer.coming.first == arrival.descriptor) peer.coming.first = nullptr;
 }
 
@@ -145,7 +145,7 @@ void UcxTransport::take_data(Peer& peer, const Frame& frame, FrameContent& arriv
         return receive_into(peer, peer.receives.find(post.stream), post, arrival);
     }
     LaneQueue* lane = peer.receives.find_existing(frame.stream);
-    if (lane == nullptr) return;  // abandoned
+    if (lane == nullptr) return;  // cancelled
     for (Unexpected* message = lane->unexpected.first; message != nullptr;
          message = message->next) {
         if (!message->is_rts || message->ticket != frame.ticket) continue;
@@ -209,7 +209,7 @@ ucx::Rendezvous* UcxTransport::keep(ucx::Rendezvous& here) {
     return rest;
 }
 
-// What has come of a message whose receive is not posted. False: out of memory.
+// Keeps the data of an unexpected message. False: out of memory.
 bool UcxTransport::keep(Unexpected* message, FrameContent& arrival) {
     if (auto* const here = static_cast<ucx::Rendezvous*>(arrival.descriptor)) {
         message->descriptor = keep(*here);

@@ -63,9 +63,9 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
     if (peer.owes()) self.go_on(peer);
 }
 
-// What fits into a slot need not stay in the user's buffer. A larger message waits for the next
-// progress(), so that the grants of later posts leave before it: UCX queues them behind all bytes
-// for that rank.
+// Data that fits into a slot need not stay in the user's buffer. A larger message waits for the
+// next progress(), so that the grants of later posts leave before it: UCX queues them behind all
+// bytes for that rank.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
     if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);
     has_held_back_ |= !is_progressing_;
@@ -121,7 +121,7 @@ void UcxTransport::on_message_sent(void* request, ucs_status_t status, void* giv
     self.end_transfer(transfer, status);
 }
 
-// From now on UCX has so much more of the post's buffer.
+// From now on UCX has `bytes` more of the post's buffer.
 ucx::Transfer& UcxTransport::begin_transfer(Peer& peer, Post& post, std::uint64_t bytes,
                                             bool sends) {
     WEFT_ASSERT(post.transfers != nullptr && post.left >= bytes);

@@ -1,4 +1,4 @@
-// What can be set about the ucx transport, from the environment. UCX reads its own settings, UCX_*.
+// Settings of the ucx transport, from the environment. UCX reads its own settings, UCX_*.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace weft::ucx {
 struct Settings {
     // WEFT_RENDEZVOUS, in bytes; at most eager_bytes_max
     std::size_t eager_threshold = 16 * 1024;
-    // Over several links, messages of so many bytes are cut into a piece for each. (Alike on all
-    // ranks.)
+    // Over several links, messages of this size and more are cut into a piece for each. (Uniform on
+    // all ranks.)
     std::size_t cut_bytes_min = 64 * 1024;
-    // WEFT_PEER_TIMEOUT: UCX looks four times as often whether a peer is there, and this transport
-    // waits so long for a transfer that nobody wants any more.
+    // WEFT_PEER_TIMEOUT: UCX's keepalive probes a peer four times as often, and this transport
+    // waits this long for the end of a cancelled transfer.
     std::int64_t peer_timeout_ns = 10'000'000'000;
     bool connects_ahead = false;  // connect in WEFT_RESOURCES: "ahead" while joining; "need"
-    // At its end a rank waits so long until its peers have taken what was sent to them. They may
+    // At its end a rank waits this long until its peers have received its messages. They may
     // compute.
     std::int64_t goodbye_ns = 1'000'000'000;
     std::uint32_t first_sequence = 0;  // for tests: where frames are counted from, on all ranks

@@ -23,7 +23,7 @@ constexpr std::uint32_t large_slots_max = 8;
 constexpr std::size_t payload_min = 512;  // that a large slot has room for
 constexpr int tries_to_arm = 16;
 constexpr int rounds_of_poll = 4;
-// After so many, nothing that a dead peer has sent is left.
+// After this many, no message of a dead peer is left.
 constexpr int idle_rounds_enough = 3;
 
 // Says which job a frame belongs to, and does not give the key away.
@@ -266,8 +266,8 @@ std::size_t UcxTransport::poll(std::span<Completion> done) {
             const std::int64_t now = now_ns();
             if (now >= look_at_ns_) look_for_silent_peers(now);
         }
-        // (UCX over TCP calls the system in each round: one less while somebody waits for what has
-        // come.)
+        // (UCX over TCP makes a system call in each round: one less before arrivals are
+        // reported.)
         for (int i = 0; i < rounds_of_poll && progress() && reports_.count() == 0; ++i) continue;
         // Slots may have been with other peers when there was no memory for more.
         if (owing_ > 0 && in_flight_ == 0) [[unlikely]]
@@ -290,7 +290,7 @@ bool UcxTransport::arm_workers() {
         ears_, [&](const Ear& ear) { return library().ucp_worker_arm(ear.worker) == UCS_OK; });
 }
 
-// UCX's descriptor is readable whoever sleeps; the progress thread must not be woken while the
+// UCX's descriptor is readable for every sleeper; the progress thread must not be woken while the
 // program drives.
 bool UcxTransport::arm(Sleeper sleeper) {
     const bool thread = sleeper == Sleeper::thread;
@@ -303,7 +303,7 @@ bool UcxTransport::arm(Sleeper sleeper) {
         (void)epoll_ctl(thread_sleep_.get(), EPOLL_CTL_MOD, timer_.get(), &event);
     }
     if (sleeper == Sleeper::none) return true;
-    // Nobody wakes a sleeper for these.
+    // These wake no sleeper.
     if (has_left_over_ || has_endpoints_to_close_ || has_held_back_) return false;
     if (has_ended()) return !reports_.has_kept();
     // (UCX refuses while it has something to do, which need not be messages.)
@@ -327,7 +327,7 @@ void UcxTransport::list_owed(std::vector<Rank>& peers) const {
 void UcxTransport::cancel_context(std::uint64_t context) {
     MessageTransport::cancel_context(context);
     settle_forgotten();
-    reports_.forget(context);  // (A lost message may have come meanwhile.)
+    reports_.forget(context);  // (A message may have been lost in settle_forgotten().)
     posts_.refill();
 }
 

@@ -2,9 +2,9 @@
 //
 // Every frame is the header of an active message. A large message moves once its receive is posted,
 // by UCX's rendezvous between the users' buffers; over one link of TCP without, because UCX would
-// hold up the message of the other direction.
+// delay the message of the other direction.
 //
-// UCX cannot take back a rendezvous that has begun. cancel_context() waits for it, for
+// UCX cannot cancel a rendezvous that has begun. cancel_context() waits for it, for
 // WEFT_PEER_TIMEOUT at most: then the peer is given up, and its endpoint closed by force
 // (docs/decisions/0015-ucx.md).
 //
@@ -12,7 +12,7 @@
 // Each frame says which job it belongs to; those of others are dropped.
 //
 // Over several links there is a worker for each, and an endpoint for each with every peer. Pairs of
-// ranks are dealt over them (common/dealing.h), and a large message is cut into a piece for each.
+// ranks are striped across them (common/dealing.h); a large message is cut into a piece for each.
 // Its pieces are frames with successive numbers: so the receiver takes them one after the other,
 // and knows where each belongs.
 //
@@ -69,7 +69,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     // Closes all endpoints, as the end of the process would: for tests. Nothing else may be called
     // afterwards.
     void hang_up();
-    // Lets UCX move what it can; reports nothing. For tests whose ranks share a thread.
+    // Lets UCX make progress; reports nothing. For tests whose ranks share a thread.
     void serve();
     std::uint64_t strangers() const { return strangers_; }
 
@@ -163,7 +163,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     void receive_piece(Peer& peer, Post& post, ucx::Rendezvous& arrival);
     void receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameContent& arrival);
 
-    // What UCX gives back with each message of a worker.
+    // UCX passes this with each message of a worker.
     struct Ear {
         UcxTransport* owner;
         ucp_worker_h worker;
@@ -186,7 +186,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     Slot* unsent_ = nullptr;       // the last frame's, if UCX has not sent it yet
     bool is_progressing_ = false;
     bool has_held_back_ = false;  // a large message waits for the next progress()
-    bool has_unmet_ = false;      // a frame has come from a peer that has no endpoint
+    bool has_unmet_ = false;      // a frame has arrived from a peer that has no endpoint
     bool has_endpoints_to_close_ = false;
     bool has_left_over_ = false;  // transfers with peers whose endpoints are closed
     int idle_rounds_ = 0;         // of UCX, in a row

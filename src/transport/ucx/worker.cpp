@@ -106,7 +106,7 @@ Result<const Library*> library() {
     return &opened.functions;
 }
 
-// (The processor can use what is managed.)
+// (The processor can use managed memory.)
 const char* device_memory_named(ucs_memory_type_t kind) {
     if (kind == UCS_MEMORY_TYPE_CUDA) return "CUDA";
     if (kind == UCS_MEMORY_TYPE_ROCM) return "ROCm";
@@ -138,7 +138,7 @@ struct Modification {
     std::string value;
 };
 
-// What UCX does without a network, or over TCP. (By beginnings of names.)
+// UCX's transports without a network, or over TCP. (By beginnings of names.)
 constexpr std::string_view no_fabric[] = {"self", "tcp",    "posix", "sysv", "cma",
                                           "knem", "xpmem",  "cuda",  "rocm", "gdr_",
                                           "ze_",  "rdmacm", "sockcm"};
@@ -148,7 +148,7 @@ bool is_set(const char* name) {
     return value != nullptr && *value != '\0';
 }
 
-// UCX 1.13 aborts the process if it lacks some of its descriptors, or a thread.
+// UCX 1.13 aborts the process without enough descriptors, or without a thread.
 Status check_descriptors(std::size_t devices) {
     const std::size_t needed = 8 + 2 * devices;
     const std::size_t left = descriptors_left();
@@ -201,7 +201,7 @@ Result<ucp_context_h> make_context(const Library& library,
     return context;
 }
 
-// From what UCX prints: "#  resource 1  :  md 1  dev 1  flags -- tcp/lo". There is no function for
+// From UCX's output: "#  resource 1  :  md 1  dev 1  flags -- tcp/lo". There is no function for
 //                           it.
 std::vector<Device> devices_of(const Library& library, ucp_context_h context) {
     char* text = nullptr;

@@ -1,4 +1,4 @@
-// This process's UCX workers: what it sends from, their addresses, and which devices they use.
+// This process's UCX workers, their addresses, and the devices that they use.
 //
 // Thread safety: none.
 #pragma once
@@ -46,9 +46,9 @@ struct Library {
     decltype(&::ucp_request_free) ucp_request_free;
     decltype(&::ucp_context_query) ucp_context_query;
     decltype(&::ucs_status_string) ucs_status_string;
-    // Finds what memory an address is: it begins `found` with a ucs_memory_type_t. UCX asks it
-    // about every buffer, but it is in no header for users: a release may be without it. Null: this
-    // one is.
+    // Finds the kind of memory at an address: it begins `found` with a ucs_memory_type_t. UCX asks
+    // it about every buffer, but it is in no header for users: a release may be without it. Null:
+    // this one is.
     ucs_status_t (*ucs_memtype_cache_lookup)(const void* address, std::size_t bytes, void* found);
 
     // "1.13.1". Ranks of one job have the same up to the second dot.
@@ -62,8 +62,8 @@ Result<const Library*> library();
 // this is ("CUDA").
 bool is_of_device(std::uint64_t memory_kinds);
 const char* device_memory_named(ucs_memory_type_t kind);
-// As DeviceMemory: what UCX knows of this address. (Of memory that was there before UCX, it knows
-// nothing.) REQUIRES: library() is there.
+// As DeviceMemory, by UCX's knowledge of this address. (Memory that was allocated before UCX was
+// opened is unknown.) REQUIRES: library() is there.
 const char* device_memory_at(const void* address);
 
 // A network interface, or a kind of shared memory, as one of UCX's transports uses it.
@@ -135,7 +135,7 @@ Status check_interfaces(const std::vector<Device>& devices, const Worker::Option
 
 // For each link the devices that its worker uses, as UCX_NET_DEVICES; none: there is one worker,
 // and UCX chooses. Without UCX_NET_DEVICES, each device that is named in options.interfaces is a
-// link. What only UCX reaches, and is not named, is left to one worker: UCX has ways of its own to
+// link. Unnamed devices that only UCX reaches are left to one worker: UCX has ways of its own to
 // use several such devices.
 std::vector<std::string> links_among(const std::vector<Device>& devices,
                                      const Worker::Options& options);
