@@ -69,8 +69,8 @@ AllreduceCost cost(const GlobalArgs& a) {
     return cost;
 }
 
-// With recursive doubling, leaders fold into a power of two (shape/butterfly.h): the first ones form
-// pairs. With other algorithms it is hard to tell which leader finishes last, unless all begin
+// With recursive doubling, leaders fold into a power of two (shape/butterfly.h): the first ones
+// form pairs. With other algorithms it is hard to tell which leader finishes last, unless all begin
 // together.
 std::int64_t rounds(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;

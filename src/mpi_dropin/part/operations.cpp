@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "mpi_dropin/part/communicators.h"
-#include "mpi_dropin/part/joining.h"
+#include "mpi_dropin/part/mpi_channel.h"
 #include "mpi_dropin/part/operation_store.h"
 #include "mpi_dropin/part/progress_hook.h"
 #include "mpi_dropin/part/underneath.h"
