@@ -102,7 +102,7 @@ TEST(Layers, NoArrowRunsUp) {
     EXPECT_GT(arrows, 300u);
 }
 
-// shm, tcp and mpi stand behind the interface; who joins a job chooses among them.
+// shm, tcp, ucx and mpi stand behind the interface; who joins a job chooses among them.
 TEST(Layers, OnlyJoiningAJobNamesATransport) {
     for (const auto& [unit, used] : includes({"src"})) {
         if (unit.starts_with("src/transport/") || unit.starts_with("src/process/join/")) continue;

@@ -70,14 +70,14 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     void fail_all();
     void lose(Peer& peer, weft_status how);
 
-    // outbound.cpp
+    // messages.cpp: sending
     bool has_room_to_send();
     bool send_frame(Peer& peer, Frame frame, Bytes payload);
     bool has_room_to_move(const Peer& peer, const Post& post);
     bool move(Peer& peer, Post& post, FrameKind kind);
     void take_back_slots();
 
-    // inbound.cpp
+    // messages.cpp: receiving
     void post_receive(std::size_t index);
     void post_idle();
     void take_arrived();

@@ -121,7 +121,7 @@ class SharedConnection final : public Link {
     void release(Unexpected* message);
     void abandon_receives(std::uint64_t context);
 
-    // posts.cpp
+    // posting.cpp
     Post& take_post(std::uint64_t stream, std::byte* data, std::uint64_t bytes, Token token);
     void end(LaneQueue& lane, Post& post, const Outcome& how);
     void end_all(LaneQueue& lane, const Outcome& how);

@@ -179,7 +179,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     void read_parting(Wire& wire);
     void say_goodbye();
 
-    // dedicated.cpp
+    // tcp.cpp: dedicated connections
     std::uint32_t dedicated_streams(std::uint64_t context) const;
     DedicatedConnection* dedicated_of(Peer& peer, StreamId stream);
     template <class Condition>
