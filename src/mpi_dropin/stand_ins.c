@@ -251,8 +251,8 @@ static int end_call(struct conversion* call, int error, const MPI_Request* reque
         default: (x));
 #define PASS(x) plain_##x,
 
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)
-#define COLLECTIVE(Name, name, parameters, arguments)                                  \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_)
+#define COLLECTIVE(Name, name, parameters, arguments, call_)                           \
     typedef int plain_I##name(BARE parameters MPI_Comm, MPI_Request*);                 \
     typedef int plain_##Name##_init(BARE parameters MPI_Comm, MPI_Info, MPI_Request*); \
     typedef int plain_##Name(BARE parameters MPI_Comm);
@@ -275,8 +275,8 @@ static int end_call(struct conversion* call, int error, const MPI_Request* reque
                     ((plain_##full_name*)function_of(&slot))(EACH(PASS, arguments) BARE more), \
                     request_);
 
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)
-#define COLLECTIVE(Name, name, parameters, arguments)                                              \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_)
+#define COLLECTIVE(Name, name, parameters, arguments, call_)                                       \
     static int I##name##_c(BARE parameters MPI_Comm comm, MPI_Request* request) {                  \
         CONVERTED(I##name, Name, arguments, (comm, request), request)                              \
     }                                                                                              \
@@ -373,12 +373,12 @@ static int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI
 static int unsupported(void) { return mpi ? mpi->unsupported : 16; }
 
 #define IGNORE(x) (void)(x);
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)             \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_)      \
     static int Name##_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) { \
         (void)info, (void)request;                                               \
         return raise_error(comm, mpi->unsupported);                              \
     }
-#define COLLECTIVE(Name, name, parameters, arguments)                                            \
+#define COLLECTIVE(Name, name, parameters, arguments, call_)                                     \
     static int Name##_init(BARE parameters MPI_Comm comm, MPI_Info info, MPI_Request* request) { \
         EACH(IGNORE, arguments)(void) info, (void)request;                                       \
         return raise_error(comm, mpi->unsupported);                                              \
@@ -399,8 +399,8 @@ struct stand_in {
     { "MPI_" #name, (void*)name }
 
 static const struct stand_in serving[] = {
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)
-#define COLLECTIVE(Name, name, parameters, arguments) \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_)
+#define COLLECTIVE(Name, name, parameters, arguments, call_) \
     STAND_IN(I##name##_c), STAND_IN(Name##_init_c), STAND_IN(Name##_c),
 #include "collectives.def"
 #undef COLLECTIVE
@@ -412,7 +412,7 @@ static const struct stand_in serving[] = {
 };
 
 static const struct stand_in refusing[] = {
-#define COLLECTIVE(Name, name, parameters, arguments) STAND_IN(Name##_init),
+#define COLLECTIVE(Name, name, parameters, arguments, call_) STAND_IN(Name##_init),
 #include "collectives.def"
 #undef COLLECTIVE
     {"MPI_Session_init", (void*)unsupported},

@@ -74,14 +74,14 @@ __asm__(
                                ".text\n");
 // clang-format on
 
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
-    STUB("MPI_I" #name)                                              \
-    STUB("MPI_" #Name "_init")                                       \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
+    STUB("MPI_I" #name)                                                     \
+    STUB("MPI_" #Name "_init")                                              \
     STUB("MPI_" #Name)
-#define COLLECTIVE(Name, name, parameters, arguments)            \
-    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
-    STUB("MPI_I" #name "_c")                                     \
-    STUB("MPI_" #Name "_init_c")                                 \
+#define COLLECTIVE(Name, name, parameters, arguments, call_)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
+    STUB("MPI_I" #name "_c")                                            \
+    STUB("MPI_" #Name "_init_c")                                        \
     STUB("MPI_" #Name "_c")
 #define CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)

@@ -68,8 +68,8 @@ struct Functions {
 
 const std::vector<Functions>& all_functions() {
     static const std::vector<Functions> all = {
-#define COLLECTIVE(Name, name, parameters, arguments)     \
-    {{"MPI_I" #name, "MPI_" #Name "_init", "MPI_" #Name}, \
+#define COLLECTIVE(Name, name, parameters, arguments, call_) \
+    {{"MPI_I" #name, "MPI_" #Name "_init", "MPI_" #Name},    \
      std::string_view(#parameters).find("MPI_Op") != std::string_view::npos},
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE

@@ -17,10 +17,10 @@ using Names = std::set<std::string>;
 
 const Names& wrapped() {
     static const Names names = {
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
     "MPI_I" #name, "MPI_" #Name "_init", "MPI_" #Name,
-#define COLLECTIVE(Name, name, parameters, arguments)            \
-    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
+#define COLLECTIVE(Name, name, parameters, arguments, call_)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
     "MPI_I" #name "_c", "MPI_" #Name "_init_c", "MPI_" #Name "_c",
 #define CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,
 #define UNORDERED_CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,

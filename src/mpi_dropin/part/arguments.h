@@ -10,7 +10,7 @@
 namespace weft::dropin {
 
 enum class MpiCollective {
-#define COLLECTIVE(Name, name, parameters, arguments_) Name,
+#define COLLECTIVE(Name, name, parameters, arguments_, call_) Name,
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
     number
@@ -91,92 +91,4 @@ struct Arguments {
     int root = no_root;
 };
 
-// A function for each row of collectives.def, named as there.
-namespace arguments {
-
-inline Arguments Barrier() { return {}; }
-inline Arguments Bcast(void* buf, std::int64_t count, MPI_Datatype type, int root) {
-    return {{}, ProgramBuffer::one(buf, count, type), MPI_OP_NULL, root};
-}
-inline Arguments Gather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                        void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    return {ProgramBuffer::one(send, send_count, send_type),
-            ProgramBuffer::each(recv, recv_count, recv_type), MPI_OP_NULL, root};
-}
-inline Arguments Gatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                         void* recv, Numbers recv_counts, Numbers displs, MPI_Datatype recv_type,
-                         int root) {
-    return {ProgramBuffer::one(send, send_count, send_type),
-            ProgramBuffer::varying(recv, recv_counts, displs, recv_type), MPI_OP_NULL, root};
-}
-inline Arguments Scatter(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                         void* recv, std::int64_t recv_count, MPI_Datatype recv_type, int root) {
-    return {ProgramBuffer::each(send, send_count, send_type),
-            ProgramBuffer::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
-}
-inline Arguments Scatterv(const void* send, Numbers send_counts, Numbers displs,
-                          MPI_Datatype send_type, void* recv, std::int64_t recv_count,
-                          MPI_Datatype recv_type, int root) {
-    return {ProgramBuffer::varying(send, send_counts, displs, send_type),
-            ProgramBuffer::one(recv, recv_count, recv_type), MPI_OP_NULL, root};
-}
-inline Arguments Allgather(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                           void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    return {ProgramBuffer::one(send, send_count, send_type),
-            ProgramBuffer::each(recv, recv_count, recv_type)};
-}
-inline Arguments Allgatherv(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                            void* recv, Numbers recv_counts, Numbers displs,
-                            MPI_Datatype recv_type) {
-    return {ProgramBuffer::one(send, send_count, send_type),
-            ProgramBuffer::varying(recv, recv_counts, displs, recv_type)};
-}
-inline Arguments Alltoall(const void* send, std::int64_t send_count, MPI_Datatype send_type,
-                          void* recv, std::int64_t recv_count, MPI_Datatype recv_type) {
-    return {ProgramBuffer::each(send, send_count, send_type),
-            ProgramBuffer::each(recv, recv_count, recv_type)};
-}
-inline Arguments Alltoallv(const void* send, Numbers send_counts, Numbers send_displs,
-                           MPI_Datatype send_type, void* recv, Numbers recv_counts,
-                           Numbers recv_displs, MPI_Datatype recv_type) {
-    return {ProgramBuffer::varying(send, send_counts, send_displs, send_type),
-            ProgramBuffer::varying(recv, recv_counts, recv_displs, recv_type)};
-}
-inline Arguments Alltoallw(const void* send, Numbers send_counts, Numbers send_displs,
-                           const MPI_Datatype* send_types, void* recv, Numbers recv_counts,
-                           Numbers recv_displs, const MPI_Datatype* recv_types) {
-    return {ProgramBuffer::typed(send, send_counts, send_displs, send_types),
-            ProgramBuffer::typed(recv, recv_counts, recv_displs, recv_types)};
-}
-inline Arguments Allreduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                           MPI_Op op) {
-    return {ProgramBuffer::one(send, count, type), ProgramBuffer::one(recv, count, type), op};
-}
-inline Arguments Reduce(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                        MPI_Op op, int root) {
-    return {ProgramBuffer::one(send, count, type), ProgramBuffer::one(recv, count, type), op, root};
-}
-inline Arguments Scan(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                      MPI_Op op) {
-    return Allreduce(send, recv, count, type, op);
-}
-inline Arguments Exscan(const void* send, void* recv, std::int64_t count, MPI_Datatype type,
-                        MPI_Op op) {
-    return Allreduce(send, recv, count, type, op);
-}
-inline Arguments Reduce_scatter_block(const void* send, void* recv, std::int64_t count,
-                                      MPI_Datatype type, MPI_Op op) {
-    return {ProgramBuffer::each(send, count, type), ProgramBuffer::one(recv, count, type), op};
-}
-inline Arguments Reduce_scatter(const void* send, void* recv, Numbers counts, MPI_Datatype type,
-                                MPI_Op op) {
-    return {ProgramBuffer::varying(send, counts, {}, type), ProgramBuffer::one(recv, 0, type), op};
-}
-inline constexpr auto& Neighbor_allgather = Allgather;
-inline constexpr auto& Neighbor_allgatherv = Allgatherv;
-inline constexpr auto& Neighbor_alltoall = Alltoall;
-inline constexpr auto& Neighbor_alltoallv = Alltoallv;
-inline constexpr auto& Neighbor_alltoallw = Alltoallw;
-
-}  // namespace arguments
 }  // namespace weft::dropin

@@ -13,7 +13,7 @@ namespace {
 constexpr double patience_max_s = 1'000'000;  // as weft_init's
 
 constexpr const char* names[] = {
-#define COLLECTIVE(Name, name, parameters, arguments) \
+#define COLLECTIVE(Name, name, parameters, arguments, call_) \
     "MPI_I" #name, "MPI_" #Name "_init", "MPI_" #Name,
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE

@@ -49,14 +49,14 @@ bool find_underneath(void* handle) {
 #undef UNORDERED_CONSTRUCTOR
 #undef FUNCTION
 #undef EXTENSION
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
-    find(handle, mpi.I##name, "PMPI_I" #name);                       \
-    find(handle, mpi.Name##_init, "PMPI_" #Name "_init");            \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
+    find(handle, mpi.I##name, "PMPI_I" #name);                              \
+    find(handle, mpi.Name##_init, "PMPI_" #Name "_init");                   \
     find(handle, mpi.Name, "PMPI_" #Name);
-#define COLLECTIVE(Name, name, parameters, arguments)            \
-    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments) \
-    find(handle, mpi.I##name##_c, "PMPI_I" #name "_c");          \
-    find(handle, mpi.Name##_init_c, "PMPI_" #Name "_init_c");    \
+#define COLLECTIVE(Name, name, parameters, arguments, call_)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
+    find(handle, mpi.I##name##_c, "PMPI_I" #name "_c");                 \
+    find(handle, mpi.Name##_init_c, "PMPI_" #Name "_init_c");           \
     find(handle, mpi.Name##_c, "PMPI_" #Name "_c");
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE

@@ -43,7 +43,7 @@ struct Underneath {
 #undef FUNCTION
 #undef EXTENSION
 
-#define COLLECTIVE(Name, name, parameters, arguments)                                    \
+#define COLLECTIVE(Name, name, parameters, arguments, call_)                             \
     int (*I##name)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;               \
     int (*Name##_init)(WEFT_BARE parameters MPI_Comm, MPI_Info, MPI_Request*) = nullptr; \
     int (*Name)(WEFT_BARE parameters MPI_Comm) = nullptr;
@@ -54,8 +54,8 @@ struct Underneath {
 #undef COUNT
 #undef DISPL
 
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments)
-#define COLLECTIVE(Name, name, parameters, arguments)                                      \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_)
+#define COLLECTIVE(Name, name, parameters, arguments, call_)                               \
     int (*I##name##_c)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;             \
     int (*Name##_init_c)(WEFT_BARE parameters MPI_Comm, MPI_Info, MPI_Request*) = nullptr; \
     int (*Name##_c)(WEFT_BARE parameters MPI_Comm) = nullptr;

@@ -9,33 +9,42 @@ namespace {
 #define ASKED(name, arguments_) \
     [&](MPI_Request* asked) { return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, asked); }
 
+#define ARGUMENTS(send, recv, op, root) \
+    Arguments { send, recv, op, root }
+#define NOTHING \
+    {}
+#define ONE ProgramBuffer::one
+#define EVERY ProgramBuffer::each
+#define VARYING ProgramBuffer::varying
+#define TYPED ProgramBuffer::typed
+
 // What a wrapper does in each form: `call` is the MPI's function.
-#define TAKE(Name, name, arguments_, form, request, call)                                        \
-    int error = MPI_SUCCESS;                                                                     \
-    WrongArguments refusal;                                                                      \
-    switch (take(MpiCollective::Name, form, arguments::Name arguments_, comm, request,           \
-                 Copies::where_needed, &error, &refusal)) {                                      \
-        case Taker::weft: return error;                                                          \
-        case Taker::the_mpi: break;                                                              \
-        case Taker::nobody:                                                                      \
-            return take_or_refuse(                                                               \
-                {MpiCollective::Name, form, arguments::Name arguments_, comm, request}, refusal, \
-                ASKED(name, arguments_));                                                        \
-    }                                                                                            \
+#define TAKE(Name, name, arguments_, call_, form, request, call)                      \
+    int error = MPI_SUCCESS;                                                          \
+    WrongArguments refusal;                                                           \
+    switch (take(MpiCollective::Name, form, ARGUMENTS call_, comm, request,           \
+                 Copies::where_needed, &error, &refusal)) {                           \
+        case Taker::weft: return error;                                               \
+        case Taker::the_mpi: break;                                                   \
+        case Taker::nobody:                                                           \
+            return take_or_refuse(                                                    \
+                {MpiCollective::Name, form, ARGUMENTS call_, comm, request}, refusal, \
+                ASKED(name, arguments_));                                             \
+    }                                                                                 \
     return call;
 
-#define COLLECTIVE(Name, name, parameters, arguments_)                                 \
+#define COLLECTIVE(Name, name, parameters, arguments_, call_)                          \
     int SUFFIXED(I##name)(WEFT_BARE parameters MPI_Comm comm, MPI_Request * request) { \
-        TAKE(Name, name, arguments_, Form::nonblocking, request,                       \
+        TAKE(Name, name, arguments_, call_, Form::nonblocking, request,                \
              mpi.SUFFIXED(I##name)(WITH(arguments_) comm, request))                    \
     }                                                                                  \
     int SUFFIXED(Name##_init)(WEFT_BARE parameters MPI_Comm comm, MPI_Info info,       \
                               MPI_Request * request) {                                 \
-        TAKE(Name, name, arguments_, Form::persistent, request,                        \
+        TAKE(Name, name, arguments_, call_, Form::persistent, request,                 \
              mpi.SUFFIXED(Name##_init)(WITH(arguments_) comm, info, request))          \
     }                                                                                  \
     int SUFFIXED(Name)(WEFT_BARE parameters MPI_Comm comm) {                           \
-        TAKE(Name, name, arguments_, Form::blocking, nullptr,                          \
+        TAKE(Name, name, arguments_, call_, Form::blocking, nullptr,                   \
              mpi.SUFFIXED(Name)(WITH(arguments_) comm))                                \
     }
 
@@ -55,7 +64,7 @@ namespace {
 #define DISPL MPI_Aint
 #define SUFFIXED(name) SUFFIXED_C(name)
 #define SUFFIXED_C(name) name##_c
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_)
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_, call_)
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
 #undef COUNT
@@ -63,17 +72,24 @@ namespace {
 #undef SUFFIXED
 
 const Wrapper collectives_wrappers[] = {
-#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_)                  \
+#define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_, call_)           \
     wrapper_of<I##name>("MPI_I" #name), wrapper_of<Name##_init>("MPI_" #Name "_init"), \
         wrapper_of<Name>("MPI_" #Name),
-#define COLLECTIVE(Name, name, parameters, arguments_)            \
-    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_) \
-    wrapper_of<I##name##_c>("MPI_I" #name "_c"),                  \
-        wrapper_of<Name##_init_c>("MPI_" #Name "_init_c"),        \
+#define COLLECTIVE(Name, name, parameters, arguments_, call_)            \
+    COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments_, call_) \
+    wrapper_of<I##name##_c>("MPI_I" #name "_c"),                         \
+        wrapper_of<Name##_init_c>("MPI_" #Name "_init_c"),               \
         wrapper_of<Name##_c>("MPI_" #Name "_c"),
 #include "mpi_dropin/collectives.def"
 #undef COLLECTIVE
 };
+
+#undef ARGUMENTS
+#undef NOTHING
+#undef ONE
+#undef EVERY
+#undef VARYING
+#undef TYPED
 
 }  // namespace
 
