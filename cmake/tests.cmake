@@ -3,7 +3,7 @@
 include(GoogleTest)
 
 file(GLOB_RECURSE support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
-list(FILTER support_sources EXCLUDE REGEX "/(random/rank_run|reference)\\.cpp$")
+list(FILTER support_sources EXCLUDE REGEX "/(random/rank_run|reference|any_call|neighbors)\\.cpp$")
 file(GLOB_RECURSE test_sources CONFIGURE_DEPENDS tests/*_test.cpp)
 file(GLOB_RECURSE test_programs CONFIGURE_DEPENDS tests/*_program.cpp)
 
@@ -25,7 +25,7 @@ target_compile_options(weft_test_base INTERFACE "${test_options}")
 
 # A rank of a random program; also for programs that see only the public library.
 set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp
-                 tests/support/neighbors.cpp)
+                 tests/support/neighbors.cpp tests/support/any_call.cpp)
 add_library(weft_test_rank STATIC ${rank_sources})
 target_include_directories(weft_test_rank PRIVATE tests src include ${PROJECT_SOURCE_DIR})
 target_compile_options(weft_test_rank PRIVATE "${test_options}")

@@ -1,38 +1,23 @@
-// The collectives that the bench measures, one line each.
+// The collectives that the bench measures: all but those among neighbors, and a send.
 #include <array>
 
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
 
-extern const Collective ibarrier;
-extern const Collective ibcast;
-extern const Collective iallgather;
-extern const Collective iallreduce;
-extern const Collective igather;
-extern const Collective iscatter;
-extern const Collective ialltoall;
-extern const Collective ireduce;
-extern const Collective ireduce_scatter_block;
-extern const Collective iallgatherv;
-extern const Collective ireduce_scatter;
-extern const Collective iscan;
-extern const Collective iexscan;
-extern const Collective igatherv;
-extern const Collective iscatterv;
-extern const Collective ialltoallv;
-extern const Collective ialltoallw;
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root)
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) extern const Collective i##name;
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
 extern const Collective isend;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
-        &ibarrier,    &ibcast,          &iallgather,
-        &iallreduce,  &igather,         &iscatter,
-        &ialltoall,   &ireduce,         &ireduce_scatter_block,
-        &iallgatherv, &ireduce_scatter, &iscan,
-        &iexscan,     &igatherv,        &iscatterv,
-        &ialltoallv,  &ialltoallw,      &isend,
-    };
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root)
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) &i##name,
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
+        &isend};
     return list;
 }
 

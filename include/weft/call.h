@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "weft/collective.h"
 #include "weft/comm.h"
 #include "weft/export.h"
 #include "weft/request.h"
@@ -16,31 +17,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum weft_collective WEFT_ANY_INT {
-    WEFT_COLLECTIVE_BARRIER = 0,
-    WEFT_COLLECTIVE_BCAST = 1,
-    WEFT_COLLECTIVE_GATHER = 2,
-    WEFT_COLLECTIVE_SCATTER = 3,
-    WEFT_COLLECTIVE_ALLGATHER = 4,
-    WEFT_COLLECTIVE_ALLTOALL = 5,
-    WEFT_COLLECTIVE_REDUCE = 6,
-    WEFT_COLLECTIVE_ALLREDUCE = 7,
-    WEFT_COLLECTIVE_REDUCE_SCATTER_BLOCK = 8,
-    WEFT_COLLECTIVE_ALLGATHERV = 9,
-    WEFT_COLLECTIVE_REDUCE_SCATTER = 10,
-    WEFT_COLLECTIVE_SCAN = 11,
-    WEFT_COLLECTIVE_EXSCAN = 12,
-    WEFT_COLLECTIVE_GATHERV = 13,
-    WEFT_COLLECTIVE_SCATTERV = 14,
-    WEFT_COLLECTIVE_ALLTOALLV = 15,
-    WEFT_COLLECTIVE_ALLTOALLW = 16,
-    WEFT_COLLECTIVE_NEIGHBOR_ALLGATHER = 17,
-    WEFT_COLLECTIVE_NEIGHBOR_ALLGATHERV = 18,
-    WEFT_COLLECTIVE_NEIGHBOR_ALLTOALL = 19,
-    WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV = 20,
-    WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLW = 21
-} weft_collective;
 
 /** The data that a rank sends, or that it receives. */
 typedef struct weft_side {

@@ -7,30 +7,15 @@
 namespace weft {
 
 enum class Collective : std::uint8_t {
-    barrier,
-    bcast,
-    gather,
-    scatter,
-    allgather,
-    alltoall,
-    reduce,
-    allreduce,
-    reduce_scatter_block,
-    allgatherv,
-    reduce_scatter,
-    scan,
-    exscan,
-    gatherv,
-    scatterv,
-    alltoallv,
-    alltoallw,
-    neighbor_allgather,
-    neighbor_allgatherv,
-    neighbor_alltoall,
-    neighbor_alltoallv,
-    neighbor_alltoallw,
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) name,
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
 };
 
-inline constexpr std::size_t collectives = 22;
+inline constexpr std::size_t collectives = 0
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) +1
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
+    ;
 
 }  // namespace weft

@@ -13,10 +13,13 @@ using FunctionNames = const char* [3];
 const FunctionNames functions[] = {
 #define COLLECTIVE(name, NAME, parameters, send, recv, op, root) \
     {"weft_i" #name, "weft_" #name, "weft_" #name "_init"},
-#include "c_api/collectives.def"
+#include "algorithm/collectives.def"
 #undef COLLECTIVE
 };
-static_assert(std::size(functions) == collectives);
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) \
+    static_assert(WEFT_COLLECTIVE_##NAME == static_cast<int>(Collective::name));
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
 
 weft_status make_call(const weft_call& call, weft_form form, weft_comm comm,
                       weft_request* request) {
@@ -85,5 +88,5 @@ weft_status weft_start_call(const weft_call* call, weft_form form, weft_comm com
         return make_call({WEFT_COLLECTIVE_##NAME, op, root, send, recv}, WEFT_PERSISTENT, comm,  \
                          request);                                                               \
     }
-#include "c_api/collectives.def"
+#include "algorithm/collectives.def"
 #undef COLLECTIVE

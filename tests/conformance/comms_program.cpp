@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,7 @@
 
 #include "conformance/in_fibers.h"
 #include "conformance/rank_expect.h"
+#include "support/any_call.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 // libpmix does not free all that it has allocated.
@@ -26,6 +28,13 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libpmix\n"; 
 #endif
 
 namespace {
+
+using weft::Collective;
+using weft::collectives;
+using weft::test::CollectiveEntry;
+using weft::test::entry_of;
+using weft::test::has_in_place;
+using weft::test::OneCall;
 
 bool detail_has(const std::string& text) {
     return std::strstr(weft_last_detail(), text.c_str()) != nullptr;
@@ -61,178 +70,61 @@ void free_comm(weft_comm& comm) {
     EXPECT(comm == WEFT_COMM_NULL);
 }
 
-using Values = std::vector<std::int64_t>;
-
-// Gathers everybody's `own` at the root, and scatters the root's `blocks`.
-void use_root(weft_comm comm, int root, std::size_t count, const Values& own, const Values& blocks,
-              const std::vector<int>& members) {
-    const int rank = rank_in(comm);
-    Values all(blocks.size(), -1);
-    EXPECT(weft_gather(own.data(), all.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT(all[i] == (rank == root ? 100 + members[i / count] : -1));
-    }
-    Values mine(count, -1);
-    EXPECT(weft_scatter(blocks.data(), mine.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
-    for (std::int64_t value : mine) EXPECT(value == 1000 * root + rank);
-}
-
-// All collectives but those among neighbors on `comm`, whose ranks are these ranks of the world, in
-// this order.
-void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3) {
-    auto size = static_cast<int>(members.size());
-    int rank = rank_in(comm);
-    EXPECT(size_of(comm) == size);
-    EXPECT(members[static_cast<std::size_t>(rank)] == world_rank);
-    std::vector<std::int64_t> own(count, 100 + world_rank);
-    std::vector<std::int64_t> all(count * members.size());
-    EXPECT(weft_allgather(own.data(), all.data(), count, WEFT_INT64, comm) == WEFT_OK);
-    for (std::size_t i = 0; i < all.size(); ++i) EXPECT(all[i] == 100 + members[i / count]);
-    std::vector<std::int64_t> sum(count);
-    EXPECT(weft_allreduce(own.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, comm) == WEFT_OK);
-    std::int64_t expected =
-        std::accumulate(members.begin(), members.end(), std::int64_t{100} * size);
-    for (std::int64_t value : sum) EXPECT(value == expected);
-    // What rank s sends to rank r: 1000 s + r.
-    Values blocks(all.size());
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-        blocks[i] = 1000 * rank + static_cast<std::int64_t>(i / count);
-    }
-    EXPECT(weft_alltoall(blocks.data(), all.data(), count, WEFT_INT64, comm) == WEFT_OK);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        EXPECT(all[i] == 1000 * static_cast<std::int64_t>(i / count) + rank);
-    }
-    // Rank r has r elements more than rank 0; the blocks lie in the opposite order.
-    std::vector<std::size_t> counts(members.size());
-    std::vector<std::ptrdiff_t> displacements(members.size());
-    std::ptrdiff_t end = 0;
-    for (std::size_t r = members.size(); r-- > 0;) {
-        counts[r] = count + r;
-        displacements[r] = end;
-        end += static_cast<std::ptrdiff_t>(counts[r]);
-    }
-    const Values longer(count + static_cast<std::size_t>(rank), 100 + world_rank);
-    Values gathered(static_cast<std::size_t>(end), -1);
-    EXPECT(weft_allgatherv(longer.data(), longer.size(), gathered.data(), counts.data(),
-                           displacements.data(), WEFT_INT64, comm) == WEFT_OK);
-    for (std::size_t r = 0; r < members.size(); ++r) {
-        for (std::size_t i = 0; i < counts[r]; ++i) {
-            EXPECT(gathered[static_cast<std::size_t>(displacements[r]) + i] == 100 + members[r]);
+// A collective on each of `comms`, which have the same ranks, with every root; a short
+// one also in place, if that is allowed.
+void use(std::span<const weft_comm> comms, Collective collective, int size, std::size_t count,
+         const weft::test::Neighbors& neighbors = {}) {
+    const CollectiveEntry& entry = entry_of(collective);
+    for (int root = 0; root < (entry.has_root ? size : 1); ++root) {
+        for (const bool in_place : {false, true}) {
+            const bool is_short = comms.size() == 1 && count < 1000;
+            if (in_place && !(is_short && has_in_place(entry.name))) continue;
+            OneCall one(collective, rank_in(comms.front()), size,
+                        {.root = root,
+                         .count = count,
+                         .in_place = in_place,
+                         .has_places = true,
+                         .neighbors = neighbors});
+            for (weft_comm comm : comms) {
+                one.reset();
+                EXPECT(weft_start_call(&one.call(), WEFT_BLOCKING, comm, nullptr) == WEFT_OK);
+                if (!one.is_right()) fail(__LINE__, entry.name);
+            }
         }
     }
-    EXPECT(weft_reduce_scatter_block(blocks.data(), sum.data(), count, WEFT_INT64, WEFT_SUM,
-                                     comm) == WEFT_OK);
-    for (std::int64_t value : sum) EXPECT(value == 500 * size * (size - 1) + size * rank);
-    // Rank r sends rank s counts[s] elements, and gets counts[r] from each.
-    std::vector<std::size_t> same(members.size(), counts[static_cast<std::size_t>(rank)]);
-    const Values sent(static_cast<std::size_t>(end), rank);
-    Values came(same.size() * same.front(), -1);
-    EXPECT(weft_alltoallv(sent.data(), counts.data(), displacements.data(), came.data(),
-                          same.data(), nullptr, WEFT_INT64, comm) == WEFT_OK);
-    for (std::size_t i = 0; i < came.size(); ++i)
-        EXPECT(came[i] == static_cast<std::int64_t>(i / same.front()));
-    // The same, of which every second rank counts bytes.
-    const bool counts_bytes = rank % 2 == 1;
-    const std::vector<weft_type> types(members.size(), counts_bytes ? WEFT_BYTE : WEFT_INT64);
-    std::vector<std::size_t> sent_pieces = counts;
-    std::vector<std::ptrdiff_t> sent_from;
-    std::vector<std::ptrdiff_t> came_into;
-    for (std::size_t r = 0; r < members.size(); ++r) {
-        sent_from.push_back(displacements[r] * 8);
-        came_into.push_back(static_cast<std::ptrdiff_t>(8 * r * same.front()));
-        sent_pieces[r] *= counts_bytes ? 8 : 1;
-    }
-    const std::vector<std::size_t> came_pieces(members.size(),
-                                               same.front() * (counts_bytes ? 8 : 1));
-    came.assign(came.size(), -1);
-    EXPECT(weft_alltoallw(sent.data(), sent_pieces.data(), sent_from.data(), types.data(),
-                          came.data(), came_pieces.data(), came_into.data(), types.data(),
-                          comm) == WEFT_OK);
-    for (std::size_t i = 0; i < came.size(); ++i)
-        EXPECT(came[i] == static_cast<std::int64_t>(i / same.front()));
-    // Element i is 1000 i and this rank's number; block r begins where the smaller ones end.
-    Values contributed(static_cast<std::size_t>(end));
-    for (std::size_t i = 0; i < contributed.size(); ++i)
-        contributed[i] = 1000 * static_cast<std::int64_t>(i) + rank;
-    Values part(counts[static_cast<std::size_t>(rank)], -1);
-    EXPECT(weft_reduce_scatter(contributed.data(), part.data(), counts.data(), WEFT_INT64, WEFT_SUM,
-                               comm) == WEFT_OK);
-    const auto first = std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0});
-    for (std::size_t i = 0; i < part.size(); ++i) {
-        EXPECT(part[i] ==
-               1000 * size * static_cast<std::int64_t>(first + i) + size * (size - 1) / 2);
-    }
-    std::fill(contributed.begin(), contributed.end(), rank);
-    EXPECT(weft_scan(contributed.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, comm) == WEFT_OK);
-    for (std::int64_t value : sum) EXPECT(value == rank * (rank + 1) / 2);
-    sum.assign(count, rank == 0 ? 0 : -1);
-    EXPECT(weft_exscan(contributed.data(), rank == 0 ? nullptr : sum.data(), count, WEFT_INT64,
-                       WEFT_SUM, comm) == WEFT_OK);
-    for (std::int64_t value : sum) EXPECT(value == rank * (rank - 1) / 2);
-    for (int root = 0; root < size; ++root) {
-        use_root(comm, root, count, own, blocks, members);
-        Values at_root(rank == root ? gathered.size() : 0, -1);
-        EXPECT(weft_gatherv(longer.data(), longer.size(), at_root.data(), counts.data(),
-                            displacements.data(), WEFT_INT64, root, comm) == WEFT_OK);
-        if (rank == root) EXPECT(at_root == gathered);
-        Values back(longer.size(), -1);
-        EXPECT(weft_scatterv(at_root.data(), counts.data(), displacements.data(), back.data(),
-                             back.size(), WEFT_INT64, root, comm) == WEFT_OK);
-        EXPECT(back == longer);
-        std::vector<std::int64_t> data(count, rank == root ? 7 * root + 1 : -1);
-        EXPECT(weft_bcast(data.data(), count, WEFT_INT64, root, comm) == WEFT_OK);
-        for (std::int64_t value : data) EXPECT(value == 7 * root + 1);
-        sum.assign(count, -1);
-        EXPECT(weft_reduce(own.data(), sum.data(), count, WEFT_INT64, WEFT_SUM, root, comm) ==
-               WEFT_OK);
-        for (std::int64_t value : sum) EXPECT(value == (rank == root ? expected : -1));
-    }
-    EXPECT(weft_barrier(comm) == WEFT_OK);
 }
 
-// All collectives among neighbors, in a ring of the ranks of `comm`: slot 0 is the rank below, slot
-// 1 the one above. Each slot meets the other one.
+// All collectives but those among neighbors on communicators whose ranks are these ranks of the
+// world, in this order.
+void use(std::span<const weft_comm> comms, const std::vector<int>& members, std::size_t count) {
+    const auto size = static_cast<int>(members.size());
+    for (weft_comm comm : comms) {
+        EXPECT(size_of(comm) == size);
+        EXPECT(members[static_cast<std::size_t>(rank_in(comm))] == world_rank);
+        std::vector<int> gathered(members.size());
+        EXPECT(weft_allgather(&world_rank, gathered.data(), 1, WEFT_INT32, comm) == WEFT_OK);
+        EXPECT(gathered == members);
+    }
+    for (std::size_t c = 0; c < collectives; ++c) {
+        const auto collective = static_cast<Collective>(c);
+        if (!entry_of(collective).is_among_neighbors) use(comms, collective, size, count);
+    }
+}
+void use(weft_comm comm, const std::vector<int>& members, std::size_t count = 3) {
+    use(std::span(&comm, 1), members, count);
+}
+
+// All collectives among neighbors, in a ring of the ranks of `comm`.
 void use_ring(weft_comm comm) {
     const int size = size_of(comm);
-    const int wraps = 1;
+    const weft::test::Neighbors all = weft::test::neighbors("ring", size);
     weft_comm ring = WEFT_COMM_NULL;
-    EXPECT(weft_comm_cart(comm, 1, &size, &wraps, &ring) == WEFT_OK);
-    const std::int64_t rank = rank_in(ring);
-    const std::int64_t below = (rank + size - 1) % size;
-    const std::int64_t above = (rank + 1) % size;
-    const Values own(static_cast<std::size_t>(rank + 1), rank);
-    Values got(2, -1);
-    EXPECT(weft_neighbor_allgather(own.data(), got.data(), 1, WEFT_INT64, ring) == WEFT_OK);
-    EXPECT((got == Values{below, above}));
-    // Rank r has r + 1 elements.
-    const std::size_t counts[] = {static_cast<std::size_t>(below + 1),
-                                  static_cast<std::size_t>(above + 1)};
-    got.assign(counts[0] + counts[1], -1);
-    EXPECT(weft_neighbor_allgatherv(own.data(), own.size(), got.data(), counts, nullptr, WEFT_INT64,
-                                    ring) == WEFT_OK);
-    for (std::size_t i = 0; i < got.size(); ++i) EXPECT(got[i] == (i < counts[0] ? below : above));
-    // One element to the rank below and two to the one above, which lie the other way around.
-    const Values sent = {10 * rank + 2, 10 * rank + 3, 10 * rank + 1};
-    got.assign(2, -1);
-    EXPECT(weft_neighbor_alltoall(sent.data() + 1, got.data(), 1, WEFT_INT64, ring) == WEFT_OK);
-    EXPECT((got == Values{10 * below + 1, 10 * above + 3}));
-    const std::size_t send_counts[] = {1, 2};
-    const std::ptrdiff_t send_displs[] = {2, 0};
-    const std::size_t recv_counts[] = {2, 1};
-    got.assign(3, -1);
-    EXPECT(weft_neighbor_alltoallv(sent.data(), send_counts, send_displs, got.data(), recv_counts,
-                                   nullptr, WEFT_INT64, ring) == WEFT_OK);
-    EXPECT((got == Values{10 * below + 2, 10 * below + 3, 10 * above + 1}));
-    // The same bytes, of which the rank above counts pieces of four.
-    const std::ptrdiff_t send_bytes[] = {16, 0};
-    const weft_type send_types[] = {WEFT_INT64, WEFT_INT64};
-    const std::size_t recv_pieces[] = {4, 1};
-    const std::ptrdiff_t recv_bytes[] = {8, 0};
-    const weft_type recv_types[] = {WEFT_INT32, WEFT_INT64};
-    got.assign(3, -1);
-    EXPECT(weft_neighbor_alltoallw(sent.data(), send_counts, send_bytes, send_types, got.data(),
-                                   recv_pieces, recv_bytes, recv_types, ring) == WEFT_OK);
-    EXPECT((got == Values{10 * above + 1, 10 * below + 2, 10 * below + 3}));
+    EXPECT(weft_comm_cart(comm, static_cast<int>(all.dims.size()), all.dims.data(),
+                          all.periods.data(), &ring) == WEFT_OK);
+    for (std::size_t c = 0; c < collectives; ++c) {
+        const auto collective = static_cast<Collective>(c);
+        if (entry_of(collective).is_among_neighbors) use(std::span(&ring, 1), collective, size, 3, all);
+    }
     free_comm(ring);
 }
 
@@ -374,8 +266,9 @@ void many(weft_comm world) {
     constexpr int comms = 64;
     std::vector<weft_comm> made;
     for (int i = 0; i < comms; ++i) made.push_back(dup_of(world));
-    for (weft_comm comm : made) use(comm, everybody());
-    for (int i = comms; i-- > 0;) use(made[static_cast<std::size_t>(i)], everybody(), 2000);
+    use(made, everybody(), 3);
+    std::reverse(made.begin(), made.end());
+    use(made, everybody(), 2000);
     for (weft_comm& comm : made) free_comm(comm);
 }
 

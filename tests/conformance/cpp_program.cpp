@@ -12,10 +12,14 @@
 #include <thread>
 #include <vector>
 
+#include "support/any_call.h"
+
 namespace {
 
+using weft::Collective;
 using weft::Communicator;
 using weft::Request;
+using weft::test::OneCall;
 using Values = std::vector<std::int64_t>;
 using std::chrono::milliseconds;
 
@@ -61,53 +65,118 @@ void pass(const Communicator& gate) {
 
 // --- Collectives ---------------------------------------------------------------------------------
 
+enum class Form { nonblocking, blocking, persistent };
+
+// Calls a form with those of these arguments that it takes.
+template <Form kind, class Function, class Send, class Recv>
+void call(const Function& function, Send&& send, Recv&& recv, const OneCall& one) {
+    const auto counts_of = [](const weft::test::Described& described) {
+        return std::vector<std::size_t>(described.counts.begin(), described.counts.end());
+    };
+    const std::vector<std::size_t> sent = counts_of(one.own.sends);
+    const std::vector<std::size_t> received = counts_of(one.own.receives);
+    const weft::TypedBlocks<const void> from = {one.call().send.data, sent, one.own.sends.types};
+    const weft::TypedBlocks<void> into = {one.call().recv.data, received, one.own.receives.types};
+    const int root = one.call().root;
+    const bool lists_sent =
+        weft::test::entry_of(static_cast<Collective>(one.call().collective)).lists_sent;
+    const auto run = [&](const auto&... arguments) {
+        if constexpr (kind == Form::blocking) {
+            function(arguments...);
+        } else {
+            Request request = function(arguments...);
+            if (kind == Form::persistent) request.start();
+            request.wait();
+        }
+    };
+    if constexpr (requires { function(); })
+        run();
+    else if constexpr (requires { function(recv, root); })
+        run(recv, root);
+    else if constexpr (requires { function(from, into); })
+        run(from, into);
+    else if constexpr (requires { function(send, recv); })
+        run(send, recv);
+    else if constexpr (requires { function(send, recv, root); })
+        run(send, recv, root);
+    else if constexpr (requires { function(send, recv, weft::sum); })
+        run(send, recv, weft::sum);
+    else if constexpr (requires { function(send, recv, weft::sum, root); })
+        run(send, recv, weft::sum, root);
+    else if constexpr (requires { function(send, recv, sent, weft::sum); })
+        run(send, recv, sent, weft::sum);
+    else if constexpr (requires { function(send, recv, sent, received); })
+        run(send, recv, sent, received);
+    else if constexpr (requires { function(send, recv, sent, root); })
+        run(send, recv, lists_sent ? sent : received, root);
+    else if constexpr (requires { function(send, recv, received); })
+        run(send, recv, received);
+    else
+        fail(__LINE__, "the form takes such arguments");
+}
+
+template <Form kind, class Function>
+void call_form(Collective collective, const Communicator& on, int root, bool in_place,
+               const Function& function) {
+    OneCall one(collective, rank, ranks,
+                {.root = root,
+                 .count = 2,
+                 .in_place = in_place,
+                 .neighbors = weft::test::neighbors("ring", ranks)});
+    const auto values_in = [](std::vector<std::byte>& bytes) {
+        return std::span(reinterpret_cast<std::int64_t*>(bytes.data()), bytes.size() / 8);
+    };
+    const std::span<std::int64_t> send = values_in(one.send);
+    const std::span<std::int64_t> recv = values_in(one.recv);
+    const auto form = [&](const auto&... a) -> decltype(function(on, a...)) {
+        return function(on, a...);
+    };
+    if (one.call().send.data == WEFT_IN_PLACE)
+        call<kind>(form, weft::in_place, recv, one);
+    else if (one.call().recv.data == WEFT_IN_PLACE)
+        call<kind>(form, send, weft::in_place, one);
+    else
+        call<kind>(form, send, recv, one);
+    if (!one.is_right()) fail(__LINE__, weft::test::entry_of(collective).name);
+}
+
+// Every root, in place and not.
+template <class Start, class Block, class Init>
+void in_each_form(Collective collective, const Communicator& on, Start start, Block block,
+                  Init init) {
+    const weft::test::CollectiveEntry& entry = weft::test::entry_of(collective);
+    for (int root = 0; root < (entry.has_root ? ranks : 1); ++root) {
+        for (const bool in_place : {false, true}) {
+            if (in_place && !weft::test::has_in_place(entry.name)) continue;
+            call_form<Form::nonblocking>(collective, on, root, in_place, start);
+            call_form<Form::blocking>(collective, on, root, in_place, block);
+            call_form<Form::persistent>(collective, on, root, in_place, init);
+        }
+    }
+}
+
 void collectives() {
     const Communicator world = Communicator::world();
     const auto n = static_cast<std::size_t>(ranks);
     const Values own = {rank, 2 * rank};
-    Values gathered(2 * n), reduced(2), cast(3);
-    for (int form = 0; form < 6; ++form) {
-        const bool in_place = form >= 3;
-        const int root = form % ranks;
-        gathered.assign(2 * n, -1);
-        reduced.assign(2, -1);
-        if (in_place) {
-            std::copy(own.begin(), own.end(), gathered.begin() + 2 * rank);
-            reduced = own;
-        }
-        cast.assign(3, rank == root ? root + 5 : -1);
-        std::vector<Request> requests;
-        const auto start = [&](auto&& send_gather, auto&& send_reduce) {
-            if (form % 3 == 0) {
-                world.barrier();
-                world.allgather(send_gather, gathered);
-                world.allreduce(send_reduce, reduced, weft::sum);
-                world.bcast(cast, root);
-            } else if (form % 3 == 1) {
-                requests.push_back(world.ibarrier());
-                requests.push_back(world.iallgather(send_gather, gathered));
-                requests.push_back(world.iallreduce(send_reduce, reduced, weft::sum));
-                requests.push_back(world.ibcast(cast, root));
-            } else {
-                requests.push_back(world.barrier_init());
-                requests.push_back(world.allgather_init(send_gather, gathered));
-                requests.push_back(world.allreduce_init(send_reduce, reduced, weft::sum));
-                requests.push_back(world.bcast_init(cast, root));
-                weft::start_all(requests);
-            }
-        };
-        if (in_place)
-            start(weft::in_place, weft::in_place);
-        else
-            start(own, own);
-        weft::wait_all(requests);
-        for (std::size_t r = 0; r < n; ++r) {
-            EXPECT(gathered[2 * r] == static_cast<std::int64_t>(r));
-            EXPECT(gathered[2 * r + 1] == static_cast<std::int64_t>(2 * r));
-        }
-        EXPECT(reduced == (Values{sum_of_ranks(), 2 * sum_of_ranks()}));
-        EXPECT(cast == Values(3, root + 5));
-    }
+    Values gathered(2 * n), reduced(2);
+    const weft::test::Neighbors all = weft::test::neighbors("ring", ranks);
+    const Communicator ring = world.cart(all.dims, all.periods);
+#define FORMS(name, on)                                                                          \
+    in_each_form(                                                                                \
+        Collective::name, on,                                                                    \
+        [](const Communicator& c, auto&&... a) -> decltype(c.i##name(a...)) {                    \
+            return c.i##name(a...);                                                              \
+        },                                                                                       \
+        [](const Communicator& c, auto&&... a) -> decltype(c.name(a...)) { c.name(a...); },      \
+        [](const Communicator& c, auto&&... a) -> decltype(c.name##_init(a...)) {                \
+            return c.name##_init(a...);                                                          \
+        });
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) FORMS(name, world)
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) FORMS(name, ring)
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
+#undef FORMS
     EXPECT(world.allreduce(rank + 1, weft::max) == ranks);
     weft::ValueIndex<double> far =
         world.allreduce(weft::ValueIndex<double>{static_cast<double>(-rank), rank}, weft::minloc);
@@ -147,185 +216,19 @@ void collectives() {
         gathered.resize(2 * n + 1);
         EXPECT(error_of([&] { world.allgather(weft::in_place, gathered); }).code() ==
                WEFT_REFUSED_ARGUMENT);
+        const std::vector<std::size_t> counts(n, 1);
+        const Values ones(n, 1);
+        const weft::Error other =
+            error_of([&] { world.reduce_scatter(ones, reduced, counts, weft::sum); });
+        EXPECT(other.code() == WEFT_REFUSED_ARGUMENT);
+        EXPECT(has(other.what(), "(weft::Communicator::reduce_scatter)"));
     }
     world.barrier();
 }
 
-// What goes from or to a root, or from everybody to everybody; every root, in place and not.
-enum class Form { nonblocking, blocking, persistent };
-
-void complete(weft::Request request, Form form) {
-    if (form == Form::persistent) request.start();
-    request.wait();
-}
-
-// Calls start(form, in_place) for every form, in place and not.
-template <class Start>
-void in_every_form(Start start) {
-    for (const bool in_place : {false, true}) {
-        for (const Form form : {Form::nonblocking, Form::blocking, Form::persistent})
-            start(form, in_place);
-    }
-}
-
-// Rank r contributes r + 1 in every element; so the ranks below r contribute r (r + 1) / 2.
-void combined() {
-    const Communicator world = Communicator::world();
-    const auto n = static_cast<std::size_t>(ranks);
-    const auto below = [](std::int64_t r) { return r * (r + 1) / 2; };
-    std::vector<std::size_t> counts;  // 1, 2, 3, ...: the last block ends at element below(ranks)
-    for (std::size_t r = 0; r < n; ++r) counts.push_back(r + 1);
-    const auto all = static_cast<std::size_t>(below(ranks));
-    const auto mine = static_cast<std::size_t>(rank);
-    in_every_form([&](Form form, bool in_place) {
-        const auto run = [&](auto&& send, Values& recv, auto start, auto block, auto init) {
-            if (form == Form::nonblocking) start(send, recv).wait();
-            if (form == Form::blocking) block(send, recv);
-            if (form == Form::persistent) complete(init(send, recv), form);
-        };
-        const auto call = [&](const Values& send, Values& recv, auto start, auto block, auto init) {
-            if (in_place) {
-                recv = send;
-                run(weft::in_place, recv, start, block, init);
-            } else {
-                run(send, recv, start, block, init);
-            }
-        };
-        Values got(2);
-        call(
-            Values(2, rank + 1), got,
-            [&](auto& s, auto& r) { return world.iscan(s, r, weft::sum); },
-            [&](auto& s, auto& r) { world.scan(s, r, weft::sum); },
-            [&](auto& s, auto& r) { return world.scan_init(s, r, weft::sum); });
-        EXPECT(got == Values(2, below(rank + 1)));
-        call(
-            Values(2, rank + 1), got,
-            [&](auto& s, auto& r) { return world.iexscan(s, r, weft::sum); },
-            [&](auto& s, auto& r) { world.exscan(s, r, weft::sum); },
-            [&](auto& s, auto& r) { return world.exscan_init(s, r, weft::sum); });
-        if (rank > 0) EXPECT(got == Values(2, below(rank)));
-        got.assign(2, -1);
-        call(
-            Values(2 * n, rank + 1), got,
-            [&](auto& s, auto& r) { return world.ireduce_scatter_block(s, r, weft::sum); },
-            [&](auto& s, auto& r) { world.reduce_scatter_block(s, r, weft::sum); },
-            [&](auto& s, auto& r) { return world.reduce_scatter_block_init(s, r, weft::sum); });
-        got.resize(2);
-        EXPECT(got == Values(2, below(ranks)));
-        got.assign(counts[mine], -1);
-        call(
-            Values(all, rank + 1), got,
-            [&](auto& s, auto& r) { return world.ireduce_scatter(s, r, counts, weft::sum); },
-            [&](auto& s, auto& r) { world.reduce_scatter(s, r, counts, weft::sum); },
-            [&](auto& s, auto& r) { return world.reduce_scatter_init(s, r, counts, weft::sum); });
-        got.resize(counts[mine]);
-        EXPECT(got == Values(counts[mine], below(ranks)));
-
-        Values gathered(all, -1);
-        const Values own(counts[mine], rank);
-        if (in_place) std::copy(own.begin(), own.end(), gathered.begin() + below(rank));
-        const auto gather = [&](auto&& send) {
-            run(
-                send, gathered, [&](auto& s, auto& r) { return world.iallgatherv(s, r, counts); },
-                [&](auto& s, auto& r) { world.allgatherv(s, r, counts); },
-                [&](auto& s, auto& r) { return world.allgatherv_init(s, r, counts); });
-        };
-        if (in_place)
-            gather(weft::in_place);
-        else
-            gather(own);
-        Values expected;
-        for (std::size_t r = 0; r < n; ++r)
-            expected.insert(expected.end(), counts[r], static_cast<std::int64_t>(r));
-        EXPECT(gathered == expected);
-        for (int root = 0; root < ranks; ++root) {
-            const bool is_root = rank == root;
-            Values at_root(is_root ? all : 0, -1);
-            if (is_root && in_place)
-                std::copy(own.begin(), own.end(), at_root.begin() + below(rank));
-            const auto gather_at_root = [&](auto&& send) {
-                run(
-                    send, at_root,
-                    [&](auto& s, auto& r) { return world.igatherv(s, r, counts, root); },
-                    [&](auto& s, auto& r) { world.gatherv(s, r, counts, root); },
-                    [&](auto& s, auto& r) { return world.gatherv_init(s, r, counts, root); });
-            };
-            if (in_place && is_root)
-                gather_at_root(weft::in_place);
-            else
-                gather_at_root(own);
-            if (is_root) EXPECT(at_root == expected);
-            Values part(counts[mine], -1);
-            const auto scatter = [&](auto&& recv) {
-                if (form == Form::nonblocking)
-                    world.iscatterv(at_root, recv, counts, root).wait();
-                else if (form == Form::blocking)
-                    world.scatterv(at_root, recv, counts, root);
-                else
-                    complete(world.scatterv_init(at_root, recv, counts, root), form);
-            };
-            if (in_place && is_root) {
-                scatter(weft::in_place);
-            } else {
-                scatter(part);
-                EXPECT(part == own);
-            }
-        }
-        // Rank s sends s + r elements of its number to rank r.
-        std::vector<std::size_t> both;
-        for (std::size_t r = 0; r < n; ++r) both.push_back(mine + r);
-        Values incoming, outgoing;
-        for (std::size_t r = 0; r < n; ++r) {
-            outgoing.insert(outgoing.end(), both[r], rank);
-            incoming.insert(incoming.end(), both[r], static_cast<std::int64_t>(r));
-        }
-        call(
-            outgoing, got,
-            [&](auto& s, auto& r) {
-                r.resize(outgoing.size());
-                return world.ialltoallv(s, r, both, both);
-            },
-            [&](auto& s, auto& r) {
-                r.resize(outgoing.size());
-                world.alltoallv(s, r, both, both);
-            },
-            [&](auto& s, auto& r) {
-                r.resize(outgoing.size());
-                return world.alltoallv_init(s, r, both, both);
-            });
-        EXPECT(got == incoming);
-    });
-    if (ranks > 1) {
-        Values got(counts[mine] + 1);
-        const Values send(all, 1);
-        const weft::Error error =
-            error_of([&] { world.reduce_scatter(send, got, counts, weft::sum); });
-        EXPECT(error.code() == WEFT_REFUSED_ARGUMENT);
-        EXPECT(std::string(error.what()).find("(weft::Communicator::reduce_scatter)") !=
-               std::string::npos);
-    }
-}
-
-// Blocks with types of their own: of 2 numbers, described as such and as bytes in turn.
-struct Typed {
-    explicit Typed(std::size_t blocks) {
-        for (std::size_t i = 0; i < blocks; ++i) {
-            counts.push_back(i % 2 == 0 ? 2 : 16);
-            types.push_back(i % 2 == 0 ? WEFT_INT64 : WEFT_BYTE);
-        }
-    }
-    weft::TypedBlocks<const void> from(const Values& data) const {
-        return {data.data(), counts, types};
-    }
-    weft::TypedBlocks<void> into(Values& data) const { return {data.data(), counts, types}; }
-    std::vector<std::size_t> counts;
-    std::vector<weft_type> types;
-};
-
 // On a ring, where both neighbors may be one rank, and along a path in one direction.
 void neighbors() {
     const Communicator world = Communicator::world();
-    const auto n = static_cast<std::size_t>(ranks);
     const int below = (rank + ranks - 1) % ranks;
     const int above = (rank + 1) % ranks;
     const int periods[] = {1};
@@ -337,64 +240,11 @@ void neighbors() {
     EXPECT(circle.sources() == std::vector<int>{below} &&
            circle.destinations() == std::vector<int>{above});
     const auto same_block = [](int r) { return Values{r, 10 * r}; };
-    // What rank r sends down and up.
-    const auto both_blocks = [](int r) { return Values{4 * r, 4 * r + 1, 4 * r + 2, 4 * r + 3}; };
-    const Values expected_same = {below, 10 * below, above, 10 * above};
-    const Values expected_own = {4 * below + 2, 4 * below + 3, 4 * above, 4 * above + 1};
     const std::vector<std::size_t> counts = {2, 2};
-    const Typed typed(2);
-    for (const Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
-        const auto complete_or = [&](auto nonblocking, auto blocking, auto persistent) {
-            if (form == Form::nonblocking)
-                nonblocking().wait();
-            else if (form == Form::blocking)
-                blocking();
-            else
-                complete(persistent(), form);
-        };
-        Values got(4, -1);
-        const Values same = same_block(rank);
-        const Values own = both_blocks(rank);
-        complete_or([&] { return ring.ineighbor_allgather(same, got); },
-                    [&] { ring.neighbor_allgather(same, got); },
-                    [&] { return ring.neighbor_allgather_init(same, got); });
-        EXPECT(got == expected_same);
-        got.assign(4, -1);
-        complete_or([&] { return ring.ineighbor_allgatherv(same, got, counts); },
-                    [&] { ring.neighbor_allgatherv(same, got, counts); },
-                    [&] { return ring.neighbor_allgatherv_init(same, got, counts); });
-        EXPECT(got == expected_same);
-        got.assign(4, -1);
-        complete_or([&] { return ring.ineighbor_alltoall(own, got); },
-                    [&] { ring.neighbor_alltoall(own, got); },
-                    [&] { return ring.neighbor_alltoall_init(own, got); });
-        EXPECT(got == expected_own);
-        got.assign(4, -1);
-        complete_or([&] { return ring.ineighbor_alltoallv(own, got, counts, counts); },
-                    [&] { ring.neighbor_alltoallv(own, got, counts, counts); },
-                    [&] { return ring.neighbor_alltoallv_init(own, got, counts, counts); });
-        EXPECT(got == expected_own);
-        got.assign(4, -1);
-        complete_or([&] { return ring.ineighbor_alltoallw(typed.from(own), typed.into(got)); },
-                    [&] { ring.neighbor_alltoallw(typed.from(own), typed.into(got)); },
-                    [&] { return ring.neighbor_alltoallw_init(typed.from(own), typed.into(got)); });
-        EXPECT(got == expected_own);
-        Values came(2, -1);
-        complete_or([&] { return circle.ineighbor_alltoall(same, came); },
-                    [&] { circle.neighbor_alltoall(same, came); },
-                    [&] { return circle.neighbor_alltoall_init(same, came); });
-        EXPECT(came == same_block(below));
-        Values outgoing, incoming, arrived(2 * n, -1);
-        for (int r = 0; r < ranks; ++r) {
-            outgoing.insert(outgoing.end(), {rank, r});
-            incoming.insert(incoming.end(), {r, rank});
-        }
-        const Typed all(n);
-        complete_or([&] { return world.ialltoallw(all.from(outgoing), all.into(arrived)); },
-                    [&] { world.alltoallw(all.from(outgoing), all.into(arrived)); },
-                    [&] { return world.alltoallw_init(all.from(outgoing), all.into(arrived)); });
-        EXPECT(arrived == incoming);
-    }
+    Values came(2, -1);
+    const Values mine = same_block(rank);
+    circle.neighbor_alltoall(mine, came);
+    EXPECT(came == same_block(below));
     // At the ends of a row a neighbor is missing: its block takes no room.
     const int open[] = {0};
     const Communicator row = world.cart(std::span(&ranks, 1), open);
@@ -422,79 +272,6 @@ void neighbors() {
 void rooted() {
     const Communicator world = Communicator::world();
     const auto n = static_cast<std::size_t>(ranks);
-    const auto block_of = [](int r) { return Values{r, 2 * r}; };
-    Values blocks_of_all;
-    for (int r = 0; r < ranks; ++r) {
-        blocks_of_all.push_back(r);
-        blocks_of_all.push_back(2 * r);
-    }
-    const Values own = block_of(rank);
-    const Values sums = {sum_of_ranks(), 2 * sum_of_ranks()};
-    for (int root = 0; root < ranks; ++root) {
-        const bool is_root = rank == root;
-        for (bool in_place : {false, true}) {
-            for (Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
-                Values gathered(is_root ? 2 * n : 0), scattered(2), reduced(is_root ? 2 : 0);
-                Values all = is_root ? blocks_of_all : Values();
-                if (is_root && in_place) {
-                    std::copy(own.begin(), own.end(), gathered.begin() + 2 * rank);
-                    reduced = own;
-                }
-                const auto gather = [&](const auto& send) {
-                    if (form == Form::blocking) return world.gather(send, gathered, root);
-                    complete(form == Form::persistent ? world.gather_init(send, gathered, root)
-                                                      : world.igather(send, gathered, root),
-                             form);
-                };
-                const auto reduce = [&](const auto& send) {
-                    if (form == Form::blocking) return world.reduce(send, reduced, weft::sum, root);
-                    complete(form == Form::persistent
-                                 ? world.reduce_init(send, reduced, weft::sum, root)
-                                 : world.ireduce(send, reduced, weft::sum, root),
-                             form);
-                };
-                const auto scatter = [&](auto& recv) {
-                    if (form == Form::blocking) return world.scatter(all, recv, root);
-                    complete(form == Form::persistent ? world.scatter_init(all, recv, root)
-                                                      : world.iscatter(all, recv, root),
-                             form);
-                };
-                if (is_root && in_place) {
-                    gather(weft::in_place);
-                    reduce(weft::in_place);
-                    scatter(weft::in_place);
-                } else {
-                    gather(own);
-                    reduce(own);
-                    scatter(scattered);
-                    EXPECT(scattered == own);
-                }
-                EXPECT(gathered == (is_root ? blocks_of_all : Values()));
-                EXPECT(reduced == (is_root ? sums : Values()));
-                EXPECT(all == (is_root ? blocks_of_all : Values()));
-            }
-        }
-    }
-    for (Form form : {Form::nonblocking, Form::blocking, Form::persistent}) {
-        Values from(n), to(n, -1), expected(n);
-        for (std::size_t r = 0; r < n; ++r) {
-            from[r] = 10 * rank + static_cast<std::int64_t>(r);
-            expected[r] = 10 * static_cast<std::int64_t>(r) + rank;
-        }
-        if (form == Form::blocking) {
-            world.alltoall(from, to);
-            world.alltoall(weft::in_place, from);
-        } else if (form == Form::nonblocking) {
-            world.ialltoall(from, to).wait();
-            world.ialltoall(weft::in_place, from).wait();
-        } else {
-            complete(world.alltoall_init(from, to), form);
-            complete(world.alltoall_init(weft::in_place, from), form);
-        }
-        EXPECT(to == expected);
-        EXPECT(from == expected);
-    }
-
     // Structs go as bytes, a block for every rank.
     struct Pair {
         std::int16_t a;
@@ -881,8 +658,6 @@ void run_case(std::string_view name) {
         rooted();
     else if (name == "neighbors")
         neighbors();
-    else if (name == "combined")
-        combined();
     else if (name == "communicators")
         communicators();
     else if (name == "pending")

@@ -20,9 +20,8 @@ class CppRanks : public Everywhere {
 INSTANTIATE_TEST_SUITE_P(Jobs, CppRanks, Everywhere::all(), Everywhere::name_of);
 
 TEST_P(CppRanks, CallEveryCollectiveInEachForm) { expect("collectives"); }
-TEST_P(CppRanks, GatherScatterReduceAndExchange) { expect("rooted"); }
+TEST_P(CppRanks, RefuseBuffersThatDoNotFit) { expect("rooted"); }
 TEST_P(CppRanks, Neighbors) { expect("neighbors"); }
-TEST_P(CppRanks, CombinePrefixesAndBlocksThatDiffer) { expect("combined"); }
 TEST_P(CppRanks, MakeCommunicatorsThatFreeThemselves) { expect("communicators"); }
 TEST_P(CppRanks, SeeWhatIsPending) { expect("pending"); }
 TEST_P(CppRanks, WaitForRequestsThatEnd) { expect("ends"); }

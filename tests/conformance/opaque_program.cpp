@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "support/any_call.h"
+
 namespace {
 
 int world_rank = -1;
@@ -32,6 +34,9 @@ const char* setting = "";
 #include "conformance/in_fibers.h"
 
 namespace {
+
+using weft::Collective;
+using namespace weft::test;
 
 // Matrices of two rows; their product is associative, but does not commute. Words wrap around.
 struct Full {
@@ -96,10 +101,18 @@ std::vector<Element> values(int rank, std::size_t count) {
     return all;
 }
 
+Collective collective_of(const std::string& name) {
+    for (std::size_t c = 0; c < weft::collectives; ++c) {
+        if (collective_table[c].name == name && collective_table[c].reduces)
+            return static_cast<Collective>(c);
+    }
+    fail(__LINE__, "a collective that reduces");
+}
+
 template <class Element>
 class Reductions {
   public:
-    Reductions(weft_comm comm, const std::string& collective, bool commutes)
+    Reductions(weft_comm comm, Collective collective, bool commutes)
         : comm_(comm), collective_(collective), commutes_(commutes) {
         EXPECT(weft_comm_rank(comm, &rank_) == WEFT_OK);
         EXPECT(weft_op_create(combine<Element>, commutes, commutes ? this : nullptr, &op_) ==
@@ -111,80 +124,72 @@ class Reductions {
     Reductions& operator=(const Reductions&) = delete;
 
     void run(std::size_t count) {
-        if (collective_ == "reduce") {
-            for (const int root : {0, ranks - 1}) reduce(count, root);
-        } else if (collective_ == "allreduce") {
-            std::vector<Element> got = values<Element>(rank_, count);
-            EXPECT(weft_allreduce(WEFT_IN_PLACE, got.data(), count, type, op_, comm_) == WEFT_OK);
-            EXPECT(is(got, 0, ranks));
-        } else if (collective_ == "scan" || collective_ == "exscan") {
-            const std::vector<Element> mine = values<Element>(rank_, count);
-            std::vector<Element> got(count);
-            const bool is_scan = collective_ == "scan";
-            EXPECT((is_scan ? weft_scan : weft_exscan)(mine.data(), got.data(), count, type, op_,
-                                                       comm_) == WEFT_OK);
-            if (is_scan || rank_ > 0) EXPECT(is(got, 0, rank_ + (is_scan ? 1 : 0)));
-        } else if (collective_ == "reduce_scatter_block") {
-            const auto mine = values<Element>(rank_, count * static_cast<std::size_t>(ranks));
-            std::vector<Element> got(count);
-            EXPECT(weft_reduce_scatter_block(mine.data(), got.data(), count, type, op_, comm_) ==
-                   WEFT_OK);
-            EXPECT(is(got, count * static_cast<std::size_t>(rank_), ranks));
-        } else if (collective_ == "reduce_scatter") {
-            reduce_scatter(count);
-        } else {
-            fail(__LINE__, "a collective that reduces");
-        }
+        const CollectiveEntry& entry = entry_of(collective_);
+        run(count, 0);
+        if (entry.has_root) run(count, ranks - 1);
     }
 
   private:
     static constexpr weft_type type = type_of<Element>;
 
-    // Whether these are the elements from `first` on, combined over the first `of` ranks.
-    bool is(const std::vector<Element>& got, std::size_t first, int of) const {
-        for (std::size_t i = 0; i < got.size(); ++i) {
-            Element expected = value<Element>(0, first + i);
-            for (int r = 1; r < of; ++r) {
-                const Element next = value<Element>(r, first + i);
-                expected = commutes_ ? expected + next : expected * next;
-            }
-            if (std::memcmp(&got[i], &expected, sizeof expected) != 0) return false;
-        }
-        return true;
+    template <bool commutes>
+    static void combine_one(const std::byte* left, std::byte* right) {
+        Element l, r;
+        std::memcpy(&l, left, sizeof l);
+        std::memcpy(&r, right, sizeof r);
+        r = commutes ? l + r : l * r;
+        std::memcpy(right, &r, sizeof r);
     }
 
-    void reduce(std::size_t count, int root) {
-        const std::vector<Element> mine = values<Element>(rank_, count);
-        std::vector<Element> got(count);
-        EXPECT(weft_reduce(mine.data(), got.data(), count, type, op_, root, comm_) == WEFT_OK);
-        if (rank_ == root) EXPECT(is(got, 0, ranks));
+    static std::vector<std::byte> bytes(int rank, std::size_t count) {
+        const std::vector<Element> all = values<Element>(rank, count);
+        std::vector<std::byte> copy(count * sizeof(Element));
+        if (count > 0) std::memcpy(copy.data(), all.data(), copy.size());
+        return copy;
     }
 
-    void reduce_scatter(std::size_t count) {
-        std::vector<std::size_t> counts;
-        std::size_t first = 0;
-        std::size_t all = 0;
+    void run(std::size_t count, int root) {
+        const CollectiveEntry& entry = entry_of(collective_);
+        Arguments a = {.collective = entry.name,
+                       .ranks = ranks,
+                       .root = root,
+                       .count = count,
+                       .in_place = count % 2 == 0,
+                       .element_bytes = sizeof(Element),
+                       .combine = commutes_ ? combine_one<true> : combine_one<false>};
+        for (int r = 0; entry.differ != Differ::no && r < ranks; ++r)
+            a.counts.push_back(r % 3 == 1 ? 0 : count + static_cast<std::size_t>(r));
+        AllBuffers all;
         for (int r = 0; r < ranks; ++r) {
-            counts.push_back(r % 3 == 1 ? 0 : count + static_cast<std::size_t>(r));
-            if (r == rank_) first = all;
-            all += counts.back();
+            all.send.push_back(bytes(r, a.send_elements(r)));
+            all.recv.push_back(bytes(r, a.recv_elements(r)));
         }
-        const std::vector<Element> mine = values<Element>(rank_, all);
-        std::vector<Element> got(counts[static_cast<std::size_t>(rank_)]);
-        EXPECT(weft_reduce_scatter(mine.data(), got.data(), counts.data(), type, op_, comm_) ==
-               WEFT_OK);
-        EXPECT(is(got, first, ranks));
+        std::vector<std::byte> send = all.send[static_cast<std::size_t>(rank_)];
+        std::vector<std::byte> got = all.recv[static_cast<std::size_t>(rank_)];
+        perform(a, all);
+        OwnArguments own{send.data(), got.data()};
+        Call call = call_of(a, collective_, rank_, type, /*as_bytes=*/false, own);
+        call.op = op_;
+        const weft_call record = call;
+        EXPECT(weft_start_call(&record, WEFT_BLOCKING, comm_, nullptr) == WEFT_OK);
+        const std::vector<std::byte>& expected = all.recv[static_cast<std::size_t>(rank_)];
+        for (int block = 0; block < a.received(rank_); ++block) {
+            const Place place = a.result(rank_, block);
+            const std::size_t begin = place.begin * sizeof(Element);
+            EXPECT(place.count == 0 || std::memcmp(got.data() + begin, expected.data() + begin,
+                                                   place.count * sizeof(Element)) == 0);
+        }
     }
 
     weft_comm comm_;
-    std::string collective_;
+    Collective collective_;
     bool commutes_;
     int rank_ = -1;
     weft_op op_ = WEFT_OP_NULL;
 };
 
 template <class Element>
-void run_all(weft_comm comm, const std::string& collective, bool commutes) {
+void run_all(weft_comm comm, Collective collective, bool commutes) {
     Reductions<Element> reductions(comm, collective, commutes);
     for (const std::size_t count : {0, 1, 7, 1000, 9001}) reductions.run(count);
 }
@@ -234,7 +239,7 @@ int main(int argc, char** argv) {
             const bool commutes = *argv[i] == '+';
             const char* const own = setting = argv[i] + (commutes ? 1 : 0);
             const std::string text = own;
-            const std::string collective = text.substr(0, text.find('='));
+            const Collective collective = collective_of(text.substr(0, text.find('=')));
             weft_comm comm = WEFT_COMM_NULL;
             EXPECT(weft_comm_dup_with(parent, own, &comm) == WEFT_OK);
             run_all<Triangular<std::uint8_t>>(comm, collective, commutes);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 namespace refused_test {
 
@@ -51,6 +52,61 @@ void expect_only_null_requests() {
 }
 
 void product(const void*, void*, size_t, weft_type, void*) {}
+
+// What a function of a collective is called with, by the argument's type: buffers without content.
+struct Empty {
+    weft_comm comm = WEFT_COMM_NULL;
+    weft_request* request = nullptr;
+    weft_type type = WEFT_INT32;
+    weft_op op = WEFT_SUM;
+
+    operator const void*() const { return nullptr; }
+    operator void*() const { return nullptr; }
+    operator std::size_t() const { return 0; }
+    operator int() const { return 0; }
+    operator const std::size_t*() const { return counts; }
+    operator const std::ptrdiff_t*() const { return nullptr; }
+    operator const weft_type*() const { return types; }
+    operator weft_comm() const { return comm; }
+    operator weft_request*() const { return request; }
+    operator weft_type() const { return type; }
+    operator weft_op() const { return op; }
+
+    static constexpr std::size_t counts[2] = {0, 0};
+    weft_type types[2] = {type, type};
+};
+
+template <class... Arguments>
+weft_status call(weft_status (*function)(Arguments...), const Empty& empty) {
+    return function(empty.operator Arguments()...);
+}
+
+// Calls of the functions of every collective.
+struct Functions {
+    const char* name;
+    bool is_among_neighbors;
+    bool has_type;
+    bool reduces;
+    weft_status (*start)(const Empty&);
+    weft_status (*block)(const Empty&);
+    weft_status (*init)(const Empty&);
+};
+#define FUNCTIONS(name, is_among_neighbors, op)                    \
+    {#name,                                                        \
+     is_among_neighbors,                                           \
+     std::string_view(#name) != "barrier",                         \
+     std::string_view(#op) == "op",                                \
+     [](const Empty& empty) { return call(weft_i##name, empty); }, \
+     [](const Empty& empty) { return call(weft_##name, empty); },  \
+     [](const Empty& empty) { return call(weft_##name##_init, empty); }},
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) FUNCTIONS(name, false, op)
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) \
+    FUNCTIONS(name, true, op)
+const Functions all_functions[] = {
+#include "algorithm/collectives.def"
+};
+#undef COLLECTIVE
+#undef FUNCTIONS
 
 class Refused : public testing::Test {
   protected:
@@ -117,34 +173,9 @@ TEST_F(Refused, NoBufferWithoutContent) {
     const int one = 1;
     weft_comm ring = WEFT_COMM_NULL;
     ASSERT_EQ(weft_comm_cart(world_, 1, &one, &one, &ring), WEFT_OK) << weft_last_detail();
-    const size_t none[] = {0, 0};
-    const weft_type type = WEFT_INT32;
-    const weft_type types[] = {type, type};
-    const auto expect = [](weft_status status) {
-        EXPECT_EQ(status, WEFT_OK) << weft_last_detail();
-    };
-    expect(weft_bcast(nullptr, 0, type, 0, world_));
-    expect(weft_gather(nullptr, nullptr, 0, type, 0, world_));
-    expect(weft_gatherv(nullptr, 0, nullptr, none, nullptr, type, 0, world_));
-    expect(weft_scatter(nullptr, nullptr, 0, type, 0, world_));
-    expect(weft_scatterv(nullptr, none, nullptr, nullptr, 0, type, 0, world_));
-    expect(weft_allgather(nullptr, nullptr, 0, type, world_));
-    expect(weft_allgatherv(nullptr, 0, nullptr, none, nullptr, type, world_));
-    expect(weft_alltoall(nullptr, nullptr, 0, type, world_));
-    expect(weft_alltoallv(nullptr, none, nullptr, nullptr, none, nullptr, type, world_));
-    expect(weft_alltoallw(nullptr, none, nullptr, types, nullptr, none, nullptr, types, world_));
-    expect(weft_reduce(nullptr, nullptr, 0, type, WEFT_SUM, 0, world_));
-    expect(weft_allreduce(nullptr, nullptr, 0, type, WEFT_SUM, world_));
-    expect(weft_reduce_scatter(nullptr, nullptr, none, type, WEFT_SUM, world_));
-    expect(weft_reduce_scatter_block(nullptr, nullptr, 0, type, WEFT_SUM, world_));
-    expect(weft_scan(nullptr, nullptr, 0, type, WEFT_SUM, world_));
-    expect(weft_exscan(nullptr, nullptr, 0, type, WEFT_SUM, world_));
-    expect(weft_neighbor_allgather(nullptr, nullptr, 0, type, ring));
-    expect(weft_neighbor_allgatherv(nullptr, 0, nullptr, none, nullptr, type, ring));
-    expect(weft_neighbor_alltoall(nullptr, nullptr, 0, type, ring));
-    expect(weft_neighbor_alltoallv(nullptr, none, nullptr, nullptr, none, nullptr, type, ring));
-    expect(weft_neighbor_alltoallw(nullptr, none, nullptr, types, nullptr, none, nullptr, types,
-                                   ring));
+    for (const Functions& f : all_functions)
+        EXPECT_EQ(f.block({.comm = f.is_among_neighbors ? ring : world_}), WEFT_OK)
+            << f.name << ": " << weft_last_detail();
     ASSERT_EQ(weft_comm_free(&ring), WEFT_OK);
 }
 
@@ -385,115 +416,13 @@ TEST_F(Refused, AFreedCommunicator) {
     auto expect = [&](weft_status status, const char* function) {
         expect_refused(status, WEFT_REFUSED_HANDLE, sentence + std::string(function) + ")");
     };
-    const weft_type type = WEFT_INT32;
-    expect(weft_ibarrier(freed, &request_), "weft_ibarrier");
-    expect(weft_ibcast(into_, 1, type, 0, freed, &request_), "weft_ibcast");
-    expect(weft_igather(from_, into_, 1, type, 0, freed, &request_), "weft_igather");
-    expect(weft_iscatter(from_, into_, 1, type, 0, freed, &request_), "weft_iscatter");
-    expect(weft_iallgather(from_, into_, 1, type, freed, &request_), "weft_iallgather");
-    expect(weft_ialltoall(from_, into_, 1, type, freed, &request_), "weft_ialltoall");
-    expect(weft_ireduce(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_), "weft_ireduce");
-    expect(weft_iallreduce(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iallreduce");
-    const size_t counts[] = {1};
-    const weft_type types[] = {type};
-    expect(weft_iallgatherv(from_, 1, into_, counts, nullptr, type, freed, &request_),
-           "weft_iallgatherv");
-    expect(weft_ireduce_scatter_block(from_, into_, 1, type, WEFT_SUM, freed, &request_),
-           "weft_ireduce_scatter_block");
-    expect(weft_ireduce_scatter(from_, into_, counts, type, WEFT_SUM, freed, &request_),
-           "weft_ireduce_scatter");
-    expect(weft_iscan(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iscan");
-    expect(weft_iexscan(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_iexscan");
-    expect(weft_igatherv(from_, 1, into_, counts, nullptr, type, 0, freed, &request_),
-           "weft_igatherv");
-    expect(weft_iscatterv(from_, counts, nullptr, into_, 1, type, 0, freed, &request_),
-           "weft_iscatterv");
-    expect(weft_ialltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
-           "weft_ialltoallv");
-    expect(weft_ialltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types, freed,
-                           &request_),
-           "weft_ialltoallw");
-    expect(weft_ineighbor_allgather(from_, into_, 1, type, freed, &request_),
-           "weft_ineighbor_allgather");
-    expect(weft_ineighbor_allgatherv(from_, 1, into_, counts, nullptr, type, freed, &request_),
-           "weft_ineighbor_allgatherv");
-    expect(weft_ineighbor_alltoall(from_, into_, 1, type, freed, &request_),
-           "weft_ineighbor_alltoall");
-    expect(weft_ineighbor_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed,
-                                    &request_),
-           "weft_ineighbor_alltoallv");
-    expect(weft_ineighbor_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types,
-                                    freed, &request_),
-           "weft_ineighbor_alltoallw");
-    expect(weft_barrier(freed), "weft_barrier");
-    expect(weft_bcast(into_, 1, type, 0, freed), "weft_bcast");
-    expect(weft_gather(from_, into_, 1, type, 0, freed), "weft_gather");
-    expect(weft_scatter(from_, into_, 1, type, 0, freed), "weft_scatter");
-    expect(weft_allgather(from_, into_, 1, type, freed), "weft_allgather");
-    expect(weft_alltoall(from_, into_, 1, type, freed), "weft_alltoall");
-    expect(weft_reduce(from_, into_, 1, type, WEFT_SUM, 0, freed), "weft_reduce");
-    expect(weft_allreduce(from_, into_, 1, type, WEFT_SUM, freed), "weft_allreduce");
-    expect(weft_allgatherv(from_, 1, into_, counts, nullptr, type, freed), "weft_allgatherv");
-    expect(weft_reduce_scatter_block(from_, into_, 1, type, WEFT_SUM, freed),
-           "weft_reduce_scatter_block");
-    expect(weft_reduce_scatter(from_, into_, counts, type, WEFT_SUM, freed), "weft_reduce_scatter");
-    expect(weft_scan(from_, into_, 1, type, WEFT_SUM, freed), "weft_scan");
-    expect(weft_exscan(from_, into_, 1, type, WEFT_SUM, freed), "weft_exscan");
-    expect(weft_gatherv(from_, 1, into_, counts, nullptr, type, 0, freed), "weft_gatherv");
-    expect(weft_scatterv(from_, counts, nullptr, into_, 1, type, 0, freed), "weft_scatterv");
-    expect(weft_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed),
-           "weft_alltoallv");
-    expect(weft_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types, freed),
-           "weft_alltoallw");
-    expect(weft_neighbor_allgather(from_, into_, 1, type, freed), "weft_neighbor_allgather");
-    expect(weft_neighbor_allgatherv(from_, 1, into_, counts, nullptr, type, freed),
-           "weft_neighbor_allgatherv");
-    expect(weft_neighbor_alltoall(from_, into_, 1, type, freed), "weft_neighbor_alltoall");
-    expect(weft_neighbor_alltoallv(from_, counts, nullptr, into_, counts, nullptr, type, freed),
-           "weft_neighbor_alltoallv");
-    expect(weft_neighbor_alltoallw(from_, counts, nullptr, types, into_, counts, nullptr, types,
-                                   freed),
-           "weft_neighbor_alltoallw");
-    expect(weft_barrier_init(freed, &request_), "weft_barrier_init");
-    expect(weft_bcast_init(into_, 1, type, 0, freed, &request_), "weft_bcast_init");
-    expect(weft_gather_init(from_, into_, 1, type, 0, freed, &request_), "weft_gather_init");
-    expect(weft_scatter_init(from_, into_, 1, type, 0, freed, &request_), "weft_scatter_init");
-    expect(weft_allgather_init(from_, into_, 1, type, freed, &request_), "weft_allgather_init");
-    expect(weft_alltoall_init(from_, into_, 1, type, freed, &request_), "weft_alltoall_init");
-    expect(weft_reduce_init(from_, into_, 1, type, WEFT_SUM, 0, freed, &request_),
-           "weft_reduce_init");
-    expect(weft_allreduce_init(from_, into_, 1, type, WEFT_SUM, freed, &request_),
-           "weft_allreduce_init");
-    expect(weft_allgatherv_init(from_, 1, into_, counts, nullptr, type, freed, &request_),
-           "weft_allgatherv_init");
-    expect(weft_reduce_scatter_block_init(from_, into_, 1, type, WEFT_SUM, freed, &request_),
-           "weft_reduce_scatter_block_init");
-    expect(weft_reduce_scatter_init(from_, into_, counts, type, WEFT_SUM, freed, &request_),
-           "weft_reduce_scatter_init");
-    expect(weft_scan_init(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_scan_init");
-    expect(weft_exscan_init(from_, into_, 1, type, WEFT_SUM, freed, &request_), "weft_exscan_init");
-    expect(weft_gatherv_init(from_, 1, into_, counts, nullptr, type, 0, freed, &request_),
-           "weft_gatherv_init");
-    expect(weft_scatterv_init(from_, counts, nullptr, into_, 1, type, 0, freed, &request_),
-           "weft_scatterv_init");
-    expect(
-        weft_alltoallv_init(from_, counts, nullptr, into_, counts, nullptr, type, freed, &request_),
-        "weft_alltoallv_init");
-    expect(weft_alltoallw_init(from_, counts, nullptr, types, into_, counts, nullptr, types, freed,
-                               &request_),
-           "weft_alltoallw_init");
-    expect(weft_neighbor_allgather_init(from_, into_, 1, type, freed, &request_),
-           "weft_neighbor_allgather_init");
-    expect(weft_neighbor_allgatherv_init(from_, 1, into_, counts, nullptr, type, freed, &request_),
-           "weft_neighbor_allgatherv_init");
-    expect(weft_neighbor_alltoall_init(from_, into_, 1, type, freed, &request_),
-           "weft_neighbor_alltoall_init");
-    expect(weft_neighbor_alltoallv_init(from_, counts, nullptr, into_, counts, nullptr, type, freed,
-                                        &request_),
-           "weft_neighbor_alltoallv_init");
-    expect(weft_neighbor_alltoallw_init(from_, counts, nullptr, types, into_, counts, nullptr,
-                                        types, freed, &request_),
-           "weft_neighbor_alltoallw_init");
+    for (const Functions& f : all_functions) {
+        const std::string name = f.name;
+        const Empty empty = {.comm = freed, .request = &request_};
+        expect(f.start(empty), ("weft_i" + name).c_str());
+        expect(f.block(empty), ("weft_" + name).c_str());
+        expect(f.init(empty), ("weft_" + name + "_init").c_str());
+    }
     int number = 7;
     expect(weft_comm_rank(freed, &number), "weft_comm_rank");
     expect(weft_comm_size(freed, &number), "weft_comm_size");
@@ -507,6 +436,36 @@ TEST_F(Refused, AFreedCommunicator) {
     expect_refused(weft_comm_free(nullptr), WEFT_REFUSED_HANDLE, "comm = ");
     EXPECT_EQ(number, 7);
     EXPECT_EQ(comm, WEFT_COMM_NULL);
+}
+
+// What every collective refuses, with its name.
+TEST_F(Refused, WhatNoCollectiveTakes) {
+    const int one = 1;
+    weft_comm ring = WEFT_COMM_NULL;
+    ASSERT_EQ(weft_comm_cart(world_, 1, &one, &one, &ring), WEFT_OK) << weft_last_detail();
+    for (const Functions& f : all_functions) {
+        SCOPED_TRACE(f.name);
+        const weft_comm comm = f.is_among_neighbors ? ring : world_;
+        const std::string end = std::string(f.name) + ")";
+        for (auto* form : {f.start, f.init}) {
+            expect_refused(form({.comm = comm}), WEFT_REFUSED_ARGUMENT,
+                           "request = null; expected an address (weft_" +
+                               (form == f.start ? "i" + end : f.name + std::string("_init)")));
+        }
+        if (f.has_type) {
+            const weft_status status =
+                f.start({.comm = comm, .request = &request_, .type = unknown_type_});
+            EXPECT_EQ(status, WEFT_REFUSED_ARGUMENT);
+            const std::string detail = weft_last_detail();
+            EXPECT_NE(detail.find(" = 99; expected one of weft_type (weft_i" + end), detail.npos)
+                << detail;
+        }
+        if (f.reduces) {
+            expect_refused(f.start({.comm = comm, .request = &request_, .op = WEFT_OP_NULL}),
+                           WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL (weft_i" + end);
+        }
+    }
+    ASSERT_EQ(weft_comm_free(&ring), WEFT_OK);
 }
 
 TEST_F(Refused, MakingAndFreeingCommunicators) {

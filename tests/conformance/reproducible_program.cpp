@@ -14,16 +14,15 @@
 
 #include "base/random.h"
 #include "conformance/in_fibers.h"
+#include "support/any_call.h"
 #include "support/float_states.h"
-#include "support/reference.h"
 
 namespace {
 
+using weft::Collective;
+using weft::collectives;
 using weft::Prng;
-using weft::test::AllBuffers;
-using weft::test::Arguments;
-using weft::test::perform;
-using weft::test::Place;
+using namespace weft::test;
 
 int own_rank = -1;
 int ranks = 0;
@@ -58,26 +57,18 @@ void fill(std::vector<std::byte>& buffer, int rank) {
     }
 }
 
-weft_status start(weft_comm comm, const Arguments& a, const void* send, void* recv, weft_type type,
-                  weft_request* request) {
-    if (a.collective == "reduce")
-        return weft_ireduce(send, recv, a.count, type, WEFT_SUM, a.root, comm, request);
-    if (a.collective == "allreduce")
-        return weft_iallreduce(send, recv, a.count, type, WEFT_SUM, comm, request);
-    if (a.collective == "reduce_scatter_block")
-        return weft_ireduce_scatter_block(send, recv, a.count, type, WEFT_SUM, comm, request);
-    if (a.collective == "reduce_scatter")
-        return weft_ireduce_scatter(send, recv, a.counts.data(), type, WEFT_SUM, comm, request);
-    if (a.collective == "scan")
-        return weft_iscan(send, recv, a.count, type, WEFT_SUM, comm, request);
-    if (a.collective == "exscan")
-        return weft_iexscan(send, recv, a.count, type, WEFT_SUM, comm, request);
-    return WEFT_REFUSED_ARGUMENT;
+weft_status start(weft_comm comm, Collective collective, const Arguments& a, void* send, void* recv,
+                  weft_type type, weft_request* request) {
+    OwnArguments own{send, recv};
+    Call call = call_of(a, collective, own_rank, type, /*as_bytes=*/false, own);
+    call.op = WEFT_SUM;
+    const weft_call record = call;
+    return weft_start_call(&record, WEFT_NONBLOCKING, comm, request);
 }
 
 // Whether the association matters: the reference gives other bits without it.
 template <class T>
-bool expect_right(weft_comm comm, Arguments a, weft_type type) {
+bool expect_right(weft_comm comm, Collective collective, Arguments a, weft_type type) {
     a.element_bytes = sizeof(T);
     a.combine = add<T>;
     AllBuffers before;
@@ -93,8 +84,7 @@ bool expect_right(weft_comm comm, Arguments a, weft_type type) {
     perform(a, otherwise);
 
     const auto own = static_cast<std::size_t>(own_rank);
-    const bool in_place = a.is_in_place_on(own_rank);
-    const std::vector<std::byte>& send = before.send[own];
+    std::vector<std::byte>& send = before.send[own];
     std::vector<std::byte>& recv = before.recv[own];
     const std::string what = a.collective + " of " + std::to_string(a.count) + " x " +
                              std::to_string(sizeof(T)) + " bytes, root " + std::to_string(a.root) +
@@ -104,7 +94,7 @@ bool expect_right(weft_comm comm, Arguments a, weft_type type) {
     weft_request request = WEFT_REQUEST_NULL;
     constexpr int rounded_alike[] = {0, 4, 5};
     weft::test::set_float_state(rounded_alike[(own_rank + calls++) % 3]);
-    must(start(comm, a, in_place ? WEFT_IN_PLACE : send.data(), recv.data(), type, &request), what);
+    must(start(comm, collective, a, send.data(), recv.data(), type, &request), what);
     must(weft_wait(&request), what);
     weft::test::set_float_state(0);
     for (int b = 0; b < a.received(own_rank); ++b) {
@@ -123,18 +113,20 @@ bool expect_right(weft_comm comm, Arguments a, weft_type type) {
 
 bool expect_all_right(weft_comm comm, std::size_t count) {
     bool matters = true;
-    for (const char* collective :
-         {"reduce", "allreduce", "reduce_scatter_block", "reduce_scatter", "scan", "exscan"}) {
+    for (std::size_t c = 0; c < collectives; ++c) {
+        const auto collective = static_cast<Collective>(c);
+        const CollectiveEntry& entry = entry_of(collective);
+        if (!entry.reduces) continue;
         for (const bool in_place : {false, true}) {
             Arguments a = {
-                .collective = collective, .ranks = ranks, .count = count, .in_place = in_place};
-            if (a.collective == "reduce" && !in_place) a.root = ranks - 1;
-            if (a.collective == "reduce_scatter") {
+                .collective = entry.name, .ranks = ranks, .count = count, .in_place = in_place};
+            if (entry.has_root && !in_place) a.root = ranks - 1;
+            if (entry.differ != Differ::no) {
                 for (int r = 0; r < ranks; ++r)
                     a.counts.push_back(count / 2 * static_cast<std::size_t>(1 + r % 3));
             }
-            matters &= expect_right<float>(comm, a, WEFT_FLOAT32);
-            matters &= expect_right<double>(comm, a, WEFT_FLOAT64);
+            matters &= expect_right<float>(comm, collective, a, WEFT_FLOAT32);
+            matters &= expect_right<double>(comm, collective, a, WEFT_FLOAT64);
         }
     }
     return matters;

@@ -110,6 +110,11 @@ Elements combined(const Arguments& a, int first, int last, BlockOf block_of) {
 
 }  // namespace
 
+bool has_in_place(const std::string& collective) {
+    const Spares spares = definition_of(collective).spares;
+    return spares != Spares::none && spares != Spares::one_buffer;
+}
+
 bool Arguments::is_in_place_on(int rank) const {
     const Spares spares = definition_of(collective).spares;
     if (spares == Spares::one_buffer) return rank == root;

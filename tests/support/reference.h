@@ -75,6 +75,9 @@ struct Arguments {
     std::size_t amount(int rank, int peer, bool sends) const;
 };
 
+// Whether MPI lets a call of it choose to be in place.
+bool has_in_place(const std::string& collective);
+
 // By rank.
 struct AllBuffers {
     std::vector<std::vector<std::byte>> send;

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithm/collective.h"
 #include "base/random.h"
+#include "support/any_call.h"
 #include "support/neighbors.h"
 #include "support/random/arithmetic.h"
 
@@ -110,44 +110,6 @@ inline constexpr const char* complete_names[] = {
     "wait",    "test",    "wait_until", "waitall",  "waitall_until",
     "testall", "waitany", "testany",    "waitsome", "testsome"};
 
-// Whether blocks differ: in a way known to all ranks, or only to the sender and the receiver of each.
-enum class Differ : std::uint8_t { no, by_rank, by_pair };
-
-struct CollectiveEntry {
-    const char* name;
-    bool has_root;
-    bool reduces;
-    bool has_in_place;
-    Differ differ = Differ::no;
-    bool is_among_neighbors = false;
-    bool has_types = false;  // each block has its own type
-};
-// By Collective.
-inline constexpr CollectiveEntry collective_table[collectives] = {
-    {"barrier", false, false, false},
-    {"bcast", true, false, false},
-    {"gather", true, false, true},
-    {"scatter", true, false, true},
-    {"allgather", false, false, true},
-    {"alltoall", false, false, true},
-    {"reduce", true, true, true},
-    {"allreduce", false, true, true},
-    {"reduce_scatter_block", false, true, true},
-    {"allgatherv", false, false, true, Differ::by_rank},
-    {"reduce_scatter", false, true, true, Differ::by_rank},
-    {"scan", false, true, true},
-    {"exscan", false, true, true},
-    {"gatherv", true, false, true, Differ::by_pair},
-    {"scatterv", true, false, true, Differ::by_pair},
-    {"alltoallv", false, false, true, Differ::by_pair},
-    {"alltoallw", false, false, true, Differ::by_pair, false, true},
-    {"neighbor_allgather", false, false, false, Differ::no, true},
-    {"neighbor_allgatherv", false, false, false, Differ::by_pair, true},
-    {"neighbor_alltoall", false, false, false, Differ::no, true},
-    {"neighbor_alltoallv", false, false, false, Differ::by_pair, true},
-    {"neighbor_alltoallw", false, false, false, Differ::by_pair, true, true},
-};
-
 // The communicators that every program has.
 inline constexpr int world_id = 0;
 inline constexpr int self_id = 1;
@@ -213,7 +175,7 @@ inline std::string ranks(std::uint32_t on) {
 }
 
 inline std::string call(const Step& step, const std::string& name) {
-    const CollectiveEntry& entry = collective_table[static_cast<std::size_t>(step.collective)];
+    const CollectiveEntry& entry = entry_of(step.collective);
     std::string text = name + "(" + comm(step.comm);
     if (step.collective != Collective::barrier) {
         const std::string& data = step.data().name;
@@ -231,7 +193,7 @@ inline std::string call(const Step& step, const std::string& name) {
 
 inline std::string Step::text() const {
     using namespace program_text;
-    const std::string name = collective_table[static_cast<std::size_t>(collective)].name;
+    const std::string name = entry_of(collective).name;
     std::string list;
     for (int id : requests) list += (list.empty() ? "r" : ", r") + std::to_string(id);
     const std::string k = std::to_string(parameter);
@@ -331,19 +293,19 @@ class Generator {
         step.comm = comms_[random_.below(comms_.size())];
         step.made = next_operation_++;
         step.collective = static_cast<Collective>(random_.below(collectives));
-        if (collective_table[static_cast<std::size_t>(step.collective)].is_among_neighbors) {
+        if (entry_of(step.collective).is_among_neighbors) {
             if (topologies_.empty())
                 step.collective = Collective::alltoallw;
             else
                 step.comm = topologies_[random_.below(topologies_.size())];
         }
-        const CollectiveEntry& entry = collective_table[static_cast<std::size_t>(step.collective)];
+        const CollectiveEntry& entry = entry_of(step.collective);
         const std::size_t all = arithmetics().size();
         step.arithmetic =
             random_.one_in(2) ? all - 1 - random_.below(special_arithmetics) : random_.below(all);
         step.count = count(weft_type_size(step.data().type));
         step.root = below(static_cast<std::size_t>(case_.ranks));
-        step.in_place = entry.has_in_place && random_.one_in(3);
+        step.in_place = has_in_place(entry.name) && random_.one_in(3);
         step.types_differ =
             !entry.reduces && step.collective != Collective::barrier && random_.one_in(8);
         return step;

@@ -16,8 +16,8 @@
 
 #include "base/engine_kind.h"
 #include "base/hash.h"
+#include "support/any_call.h"
 #include "support/guarded.h"
-#include "support/reference.h"
 
 namespace weft::test::random {
 
@@ -76,20 +76,6 @@ class RankRun::Walk {
         Neighbors neighbors = {};  // if it has a topology
     };
 
-    // Blocks that differ, as a call has them.
-    struct Described {
-        std::vector<std::int64_t> counts;
-        std::vector<std::int64_t> places;
-        std::vector<weft_type> types;
-
-        // Overwrites the arrays, as a program may do as soon as the call has returned.
-        void overwrite() {
-            std::ranges::fill(counts, -1);
-            std::ranges::fill(places, std::int64_t{1} << 40);
-            std::ranges::fill(types, static_cast<weft_type>(-1));
-        }
-    };
-
     struct Operation {
         const Step* step = nullptr;
         std::vector<int> members;
@@ -102,8 +88,7 @@ class RankRun::Walk {
         int round = 0;  // of a persistent one
         Guarded send;
         Guarded recv;
-        Described sends;
-        Described receives;
+        OwnArguments own;
         std::vector<unsigned char> sent;  // what was in `send` at the start
 
         bool is_root() const { return rank == root; }
@@ -137,7 +122,7 @@ class RankRun::Walk {
         return o.step->collective == collective;
     }
     static const CollectiveEntry& entry(const Operation& o) {
-        return collective_table[static_cast<std::size_t>(o.step->collective)];
+        return entry_of(o.step->collective);
     }
     // The random contribution of a member in this block.
     Prng contribution(const Operation& o, int from, int block) const {
@@ -211,64 +196,13 @@ class RankRun::Walk {
 
     static Call call_of(Operation& o, weft_op op) {
         const Step& step = *o.step;
-        const Arguments a = arguments_of(o);
-        Call call;
-        call.collective = step.collective;
-        call.send_buf = o.send.data();
-        call.recv_buf = o.recv.data();
-        if (step.in_place && a.is_in_place_on(o.rank)) {
-            if (a.spares_recv())
-                call.recv_buf = const_cast<void*>(WEFT_IN_PLACE);
-            else
-                call.send_buf = WEFT_IN_PLACE;
-        }
-        call.count = a.counts.empty() ? step.count : a.counts[static_cast<std::size_t>(o.rank)];
-        if (!a.amounts.empty() && a.contributed(o.rank) == 1)
-            call.count = a.contribution(o.rank, 0).count;
-        else if (!a.amounts.empty() && a.received(o.rank) == 1)
-            call.count = a.result(o.rank, 0).count;
-        call.type = step.data().type;
-        // Bytes describe the same data.
-        const std::size_t scale =
-            step.types_differ && o.rank % 2 == 1 ? weft_type_size(call.type) : 1;
-        if (scale > 1) call.type = WEFT_BYTE;
-        call.count *= scale;
-        const bool has_types = entry(o).has_types;
-        const std::size_t unit = has_types ? weft_type_size(step.data().type) : scale;
-        const auto describe = [&](int blocks, auto place_of, Described& d, BlockArrays& into) {
-            d.counts.clear();
-            d.places.clear();
-            for (int b = 0; b < blocks; ++b) {
-                const Place place = place_of(o.rank, b);
-                d.counts.push_back(static_cast<std::int64_t>(place.count * scale));
-                d.places.push_back(static_cast<std::int64_t>(place.begin * unit));
-            }
-            if (entry(o).differ != Differ::no) into.counts = d.counts.data();
-            if (a.has_gaps) into.displacements = d.places.data();
-            if (has_types) describe_by_types(call.type, d.counts, d.types, into);
-        };
-        // (Some collectives look only at one of them.)
-        describe(
-            a.contributed(o.rank), [&](int r, int b) { return a.contribution(r, b); }, o.sends,
-            call.send_blocks);
-        describe(
-            a.received(o.rank), [&](int r, int b) { return a.result(r, b); }, o.receives,
-            call.recv_blocks);
-        if (has_types) call.type = WEFT_BYTE;
+        o.own.send = o.send.data();
+        o.own.recv = o.recv.data();
+        Call call = test::call_of(arguments_of(o), step.collective, o.rank, step.data().type,
+                                  step.types_differ && o.rank % 2 == 1, o.own);
         call.op = op;
         call.root = o.root;
         return call;
-    }
-
-    // Every second block as bytes.
-    static void describe_by_types(weft_type type, std::vector<std::int64_t>& counts,
-                                  std::vector<weft_type>& types, BlockArrays& blocks) {
-        types.assign(counts.size(), type);
-        for (std::size_t i = 1; i < counts.size(); i += 2) {
-            counts[i] *= static_cast<std::int64_t>(weft_type_size(type));
-            types[i] = WEFT_BYTE;
-        }
-        blocks.types = types.data();
     }
 
     // --- Checks ----------------------------------------------------------------------------------
@@ -411,7 +345,7 @@ class RankRun::Walk {
     template <class Body>
     weft_status with_op(const Step& step, Body body) {
         const Arithmetic& data = step.data();
-        const bool reduces = collective_table[static_cast<std::size_t>(step.collective)].reduces;
+        const bool reduces = entry_of(step.collective).reduces;
         if (!reduces || data.user == User::no) return body(data.op);
         const bool wrong = options_.plant && calls_.rank() == calls_.ranks() - 1;
         weft_op op = WEFT_OP_NULL;
@@ -450,8 +384,8 @@ class RankRun::Walk {
             return persistent ? calls_.init(call, comm->second.handle, &o.request)
                               : calls_.start(call, comm->second.handle, &o.request);
         });
-        o.sends.overwrite();
-        o.receives.overwrite();
+        o.own.sends.overwrite();
+        o.own.receives.overwrite();
         if (status == WEFT_REFUSED_SETTING && options_.algorithms_forced) {  // on every rank alike
             operations_.erase(step.made);
             return true;
