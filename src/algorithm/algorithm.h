@@ -48,7 +48,7 @@ struct Algorithm {
     std::int64_t (*sent_bytes_max)(const GlobalArgs&);
     // The sum over all ranks of the bytes sent to other nodes. Null: no claim.
     std::int64_t (*bytes_between_nodes)(const GlobalArgs&) = nullptr;
-    Status (*build)(const Problem&, ScheduleBuilder&);
+    void (*build)(const Problem&, ScheduleBuilder&);
 
     // sent_bytes_max, or no_claim.
     std::int64_t claimed_bytes(const GlobalArgs& agreed) const {

@@ -7,7 +7,7 @@
 namespace weft::algorithm {
 namespace {
 
-Status dissemination(const Problem& in, ScheduleBuilder& schedule) {
+void dissemination(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
     const std::int64_t radix = in.agreed.tuning.radix();
@@ -21,7 +21,6 @@ Status dissemination(const Problem& in, ScheduleBuilder& schedule) {
         }
         heard = arrived;
     }
-    return ok;
 }
 
 std::int64_t dissemination_messages(const GlobalArgs& a) {
@@ -50,14 +49,14 @@ extern const Algorithm barrier_dissemination = {
 
 namespace {
 
-Status hierarchical(const Problem& in, ScheduleBuilder& schedule) {
+void hierarchical(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed);
     const Region nothing;
     const Rank leader = at.leader_of(in.rank);
     if (in.rank != leader) {
         schedule.send(nothing, leader);
         bcast_in_node(at, in.rank, nothing, schedule.start(), schedule);
-        return ok;
+        return;
     }
     const Rank own = at.nodes.node_of(in.rank);
     const OpId entered = schedule.join({});  // see hierarchy.h
@@ -66,14 +65,13 @@ Status hierarchical(const Problem& in, ScheduleBuilder& schedule) {
         Problem leaders;
         leaders.agreed.ranks = at.nodes.nodes();
         leaders.rank = own;
-        WEFT_RETURN_IF_NOT_OK(barrier_dissemination.build(leaders, schedule));
+        barrier_dissemination.build(leaders, schedule);
     }
     for (const Rank member : at.nodes.members(own)) {
         if (member != in.rank) schedule.order(schedule.recv(nothing, member), entered);
     }
     schedule.fence();
     bcast_in_node(at, in.rank, nothing, schedule.start(), schedule);
-    return ok;
 }
 
 std::int64_t hierarchical_messages(const GlobalArgs& a) {

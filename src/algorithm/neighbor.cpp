@@ -11,7 +11,7 @@ Region outgoing(const Problem& in, std::size_t neighbor) {
     return in.send.block(block < in.send.count ? block : 0);
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Neighborhood& neighbors = *in.neighbors;
     std::vector<Region> to_itself;
     for (std::size_t i = 0; i < neighbors.destinations.size(); ++i) {
@@ -31,7 +31,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         else if (from != no_rank)
             schedule.recv(into, from);
     }
-    return ok;
 }
 
 }  // namespace

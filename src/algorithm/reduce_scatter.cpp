@@ -31,8 +31,8 @@ OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBui
     return result;
 }
 
-Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
-    if (in.ranks() == 1 && in.in_place) return ok;
+void pairwise(const Problem& in, ScheduleBuilder& schedule) {
+    if (in.ranks() == 1 && in.in_place) return;
     schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     OpId sent = no_op;
     // In place the result overwrites the first block, or several if sizes differ; these may not
@@ -49,7 +49,6 @@ Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
     const auto combine = in.agreed.commutative ? combine_in_any_order : combine_in_rank_order;
     const OpId result = combine(in, own, sum, schedule);
     if (in.in_place) schedule.copy(sum, in.recv.block(), {result, first_blocks_read});
-    return ok;
 }
 
 }  // namespace
@@ -71,10 +70,10 @@ extern const Algorithm reduce_scatter_pairwise = {
 
 namespace {
 
-Status recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
+void recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1) {
         if (!in.in_place) schedule.copy(in.send.block(0), in.recv.block());
-        return ok;
+        return;
     }
     const Places from(in.send, 0);  // in rank order
     Rank half = in.ranks() / 2;
@@ -104,7 +103,6 @@ Status recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
         const OpId read = given.ready == no_op ? sent : given.ready;
         schedule.copy(within(in.rank), in.recv.block(), {result, in.in_place ? read : no_op});
     }
-    return ok;
 }
 
 }  // namespace
@@ -126,10 +124,9 @@ extern const Algorithm reduce_scatter_recursive_halving = {
 
 namespace {
 
-Status circulant(const Problem& in, ScheduleBuilder& schedule) {
+void circulant(const Problem& in, ScheduleBuilder& schedule) {
     reduce_scatter_places(Places(in.send, in.rank), circulant_skips(in.ranks()), in.recv.block(),
                           in.in_place, schedule);
-    return ok;
 }
 
 }  // namespace

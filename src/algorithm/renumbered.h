@@ -11,7 +11,7 @@ namespace weft::algorithm {
 //
 //   const Renumbered along(in, order);
 //   const auto in_order = schedule.within(along.order);
-//   return alltoall_bruck.build(along.problem, schedule);
+//   alltoall_bruck.build(along.problem, schedule);
 //
 // REQUIRES: blocks of one size, whose locations are found only through Layout::block and Places.
 class Renumbered {

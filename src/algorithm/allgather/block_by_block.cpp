@@ -5,7 +5,7 @@
 namespace weft::algorithm {
 namespace {
 
-Status ring(const Problem& in, ScheduleBuilder& schedule) {
+void ring(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Neighbours beside = ring_neighbours(in.rank, in.ranks());
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
@@ -16,7 +16,6 @@ Status ring(const Problem& in, ScheduleBuilder& schedule) {
         block = in.recv.block(around(in.rank, -step, in.ranks()));
         ready = schedule.recv(block, beside.from);
     }
-    return ok;
 }
 
 }  // namespace
@@ -37,14 +36,13 @@ extern const Algorithm allgather_ring = {
 
 namespace {
 
-Status linear(const Problem& in, ScheduleBuilder& schedule) {
+void linear(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank from = around(in.rank, -step, in.ranks());
         schedule.send(in.send.block(), around(in.rank, step, in.ranks()));
         schedule.recv(in.recv.block(from), from);
     }
-    return ok;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Region Grouped::blocks(Rank first, Rank groups) const {
     return room_.part(begin * in_.recv.bytes, (end - begin) * in_.recv.bytes);
 }
 
-Status Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const {
+void Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const {
     const auto leaders = static_cast<Rank>(among.leaders.size());
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
@@ -55,7 +55,7 @@ Status Grouped::exchange(const LeaderExchange& among, OpId after, ScheduleBuilde
         offsets.push_back(block.offset - room_.offset);
     }
     const auto among_leaders = schedule.within(among.leaders, after);
-    return inner_of(in_.agreed, allgather_bruck)
+    inner_of(in_.agreed, allgather_bruck)
         .build(part_of_leader({sizes, offsets}, room_, among.own, in_.agreed.tuning.ports),
                schedule);
 }
@@ -124,10 +124,10 @@ void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBui
     broadcast(in, groups, free, schedule);
 }
 
-Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
+void allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
     if (in.rank != groups.leader_of(in.rank)) {
         allgather_by_leader(in, groups, schedule);
-        return ok;
+        return;
     }
     std::vector<std::span<const Rank>> members;
     for (Rank group = 0; group < groups.nodes.nodes(); ++group)
@@ -135,12 +135,11 @@ Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, Schedule
     const Grouped all(in, std::move(members), schedule);
     const Rank own = groups.nodes.node_of(in.rank);
     const OpId gathered = schedule.join({});  // see hierarchy.h
-    WEFT_RETURN_IF_NOT_OK(all.exchange({groups.leaders, own, 0, 1}, gathered, schedule));
+    all.exchange({groups.leaders, own, 0, 1}, gathered, schedule);
     all.gather(own, gathered, schedule);
     all.put_in_order(schedule);
     const auto there = [&](Region blocks) { return schedule.written(blocks); };
     broadcast(in, groups, there, schedule);
-    return ok;
 }
 
 LeadersCost cost_by_leaders(const GlobalArgs& a, const Hierarchy& in, const Topology& nodes) {
@@ -205,7 +204,7 @@ extern const Algorithm allgather_hierarchical = {
         [](const GlobalArgs& a) { return a.total_bytes() * (Hierarchy(a).nodes.nodes() - 1); },
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
-            return allgather_by_leaders(in, Hierarchy(in.agreed), schedule);
+            allgather_by_leaders(in, Hierarchy(in.agreed), schedule);
         },
 };
 
@@ -251,7 +250,7 @@ extern const Algorithm allgather_multi_leader = {
         [](const GlobalArgs& a) { return a.bytes * multi_leader_cost(a).blocks_between_nodes; },
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
-            return allgather_by_leaders(in, groups_of(in.agreed), schedule);
+            allgather_by_leaders(in, groups_of(in.agreed), schedule);
         },
 };
 

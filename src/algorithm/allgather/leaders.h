@@ -30,7 +30,7 @@ class Grouped {
         Rank first;
         Rank each;
     };
-    Status exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const;
+    void exchange(const LeaderExchange& among, OpId after, ScheduleBuilder& schedule) const;
 
     // The leader gets its group's blocks, before `gathered`.
     void gather(Rank group, OpId gathered, ScheduleBuilder& schedule) const;
@@ -51,7 +51,7 @@ void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBui
 
 // A leader gathers, all leaders exchange what they have, and each broadcasts in its group; if
 // leaders form a ring, each broadcasts a group's blocks when they arrive.
-Status allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
+void allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
 // The cost of that if the ranks are on these nodes, with Tuning::inner.
 struct LeadersCost {

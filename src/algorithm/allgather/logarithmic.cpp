@@ -10,14 +10,13 @@
 namespace weft::algorithm {
 namespace {
 
-Status bruck(const Problem& in, ScheduleBuilder& schedule) {
+void bruck(const Problem& in, ScheduleBuilder& schedule) {
     std::vector<Rank> reach = {1};
     while (reach.back() < in.ranks()) {
         const std::int64_t next = std::int64_t{reach.back()} * in.agreed.tuning.radix();
         reach.push_back(static_cast<Rank>(std::min<std::int64_t>(next, in.ranks())));
     }
     gather_places(in, reach, schedule);
-    return ok;
 }
 
 std::int64_t sent_messages(const GlobalArgs& a) {
@@ -50,7 +49,7 @@ extern const Algorithm allgather_bruck = {
 
 namespace {
 
-Status standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
+void standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
     const Rank radix = in.agreed.tuning.radix();
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block(in.rank));
@@ -69,7 +68,6 @@ Status standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
         }
         ready = so_far;
     }
-    return ok;
 }
 
 std::int64_t rounds(const GlobalArgs& a) { return ceil_log(a.tuning.radix(), a.ranks); }
@@ -101,9 +99,8 @@ extern const Algorithm allgather_standard_exchange = {
 
 namespace {
 
-Status circulant(const Problem& in, ScheduleBuilder& schedule) {
+void circulant(const Problem& in, ScheduleBuilder& schedule) {
     gather_places(in, circulant_skips(in.ranks()), schedule);
-    return ok;
 }
 
 }  // namespace

@@ -35,11 +35,11 @@ struct Groups {
     }
 };
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Groups at{Hierarchy(in.agreed).nodes};
     if (in.rank != at.all.leader_of(in.rank)) {
         allgather_by_leader(in, at.all, schedule);
-        return ok;
+        return;
     }
     const Rank node = at.nodes.node_of(in.rank);
     Rank number = 0;
@@ -56,15 +56,13 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
     const Grouped blocks(in, std::move(groups), schedule);
     const Rank first = number * at.nodes.nodes();
     const OpId gathered = schedule.join({});  // see hierarchy.h
-    WEFT_RETURN_IF_NOT_OK(blocks.exchange({of_all_nodes, node, first, 1}, gathered, schedule));
+    blocks.exchange({of_all_nodes, node, first, 1}, gathered, schedule);
     const OpId there = schedule.written(blocks.blocks(first, at.nodes.nodes()));
     const OpId ready = schedule.join({gathered, there});
-    WEFT_RETURN_IF_NOT_OK(
-        blocks.exchange({of_this_node, number, 0, at.nodes.nodes()}, ready, schedule));
+    blocks.exchange({of_this_node, number, 0, at.nodes.nodes()}, ready, schedule);
     blocks.gather(first + node, gathered, schedule);
     blocks.put_in_order(schedule);
     bcast_in_node(at.all, in.rank, in.recv.all(), schedule.written(in.recv.all()), schedule);
-    return ok;
 }
 
 std::int64_t messages(const GlobalArgs& a) {

@@ -38,7 +38,7 @@ Part whole(const GlobalArgs& a) { return {0, a.bytes / a.element_bytes}; }
 
 // In every step partners exchange all that they have combined so far, and both combine the two.
 struct WholeExchange {
-    static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
+    static void build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
     static std::int64_t rounds(const GlobalArgs& a);
     static std::int64_t sent_messages_max(const GlobalArgs& a);
     static std::int64_t sent_bytes_max(const GlobalArgs& a);
@@ -47,26 +47,26 @@ struct WholeExchange {
 // In every step partners exchange halves of the vector and combine them, until every rank has the
 // result of its part; then they exchange the parts in the opposite order.
 struct HalvesExchange {
-    static Status build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
+    static void build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule);
     static std::int64_t rounds(const GlobalArgs& a);
     static std::int64_t sent_messages_max(const GlobalArgs& a);
     static std::int64_t sent_bytes_max(const GlobalArgs& a);
 };
 
-Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
+void WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
     const Region from = in.send.block();
     const Region into = in.recv.block();
     const Fold fold(in.ranks());
     const std::optional<Rank> number = fold.number_of(in.rank);
     if (!number) {
         build_folded(in, fold.partner(in.rank), schedule);
-        return ok;
+        return;
     }
 
     // `result` completes when `into` holds all operands combined so far.
     OpId result = schedule.start();
     if (!in.in_place) result = schedule.copy(from, into);
-    if (in.ranks() == 1) return ok;
+    if (in.ranks() == 1) return;
 
     // Operands land in two alternating buffers, so that a receive waits only for the reduction
     // before the last.
@@ -100,7 +100,6 @@ Status WholeExchange::build(const Problem& in, const Butterfly& along, ScheduleB
         own = false;
     }
     if (paired) schedule.send(into, fold.partner(in.rank), {result});
-    return ok;
 }
 
 std::int64_t WholeExchange::rounds(const GlobalArgs& a) {
@@ -115,7 +114,7 @@ std::int64_t WholeExchange::sent_bytes_max(const GlobalArgs& a) {
     return a.bytes * sent_messages_max(a);
 }
 
-Status HalvesExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
+void HalvesExchange::build(const Problem& in, const Butterfly& along, ScheduleBuilder& schedule) {
     const Region from = in.send.block();
     const Region into = in.recv.block();
     const std::int64_t element = in.agreed.element_bytes;
@@ -124,11 +123,11 @@ Status HalvesExchange::build(const Problem& in, const Butterfly& along, Schedule
     const bool is_paired = fold.is_paired(in.rank);
     if (!number) {
         build_folded(in, fold.partner(in.rank), schedule);
-        return ok;
+        return;
     }
     if (in.ranks() == 1) {
         if (!in.in_place) schedule.copy(from, into);
-        return ok;
+        return;
     }
 
     // `result`: this rank's part of `vector` holds all operands combined so far.
@@ -186,7 +185,6 @@ Status HalvesExchange::build(const Problem& in, const Butterfly& along, Schedule
         part = step.part;
     }
     if (is_paired) schedule.send(into, fold.partner(in.rank), {result});
-    return ok;
 }
 
 std::int64_t HalvesExchange::rounds(const GlobalArgs& a) {
@@ -227,7 +225,7 @@ extern const Algorithm allreduce_recursive_doubling = {
     .sent_bytes_max = WholeExchange::sent_bytes_max,
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
-            return WholeExchange::build(in, hypercube, schedule);
+            WholeExchange::build(in, hypercube, schedule);
         },
 };
 
@@ -247,14 +245,14 @@ extern const Algorithm allreduce_rabenseifner = {
     .sent_bytes_max = HalvesExchange::sent_bytes_max,
     .build =
         [](const Problem& in, ScheduleBuilder& schedule) {
-            return HalvesExchange::build(in, hypercube, schedule);
+            HalvesExchange::build(in, hypercube, schedule);
         },
 };
 
 namespace {
 
-Status bine(const Problem& in, ScheduleBuilder& schedule) {
-    return WholeExchange::build(in, bine_halving, schedule);
+void bine(const Problem& in, ScheduleBuilder& schedule) {
+    WholeExchange::build(in, bine_halving, schedule);
 }
 
 }  // namespace
@@ -281,8 +279,8 @@ extern const Algorithm allreduce_bine = {
 
 namespace {
 
-Status swing(const Problem& in, ScheduleBuilder& schedule) {
-    return HalvesExchange::build(in, bine_doubling, schedule);
+void swing(const Problem& in, ScheduleBuilder& schedule) {
+    HalvesExchange::build(in, bine_doubling, schedule);
 }
 
 }  // namespace

@@ -14,12 +14,11 @@
 namespace weft::algorithm {
 namespace {
 
-Status reduce_bcast(const Problem& in, ScheduleBuilder& schedule) {
+void reduce_bcast(const Problem& in, ScheduleBuilder& schedule) {
     const Tree tree = binomial_tree(in.rank, in.ranks(), 0);
     const OpId reduced = reduce_along(tree, 1, in.send.block(), in.recv.block(), schedule);
     const bool must_wait = !tree.parent || in.in_place;
     bcast_along(tree, in.recv.block(), must_wait ? reduced : schedule.start(), schedule);
-    return ok;
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ extern const Algorithm allreduce_reduce_bcast = {
 
 namespace {
 
-Status reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
+void reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
     const Region into = in.recv.block();
     const Region mine = part_of_rank(in.agreed, into, in.rank);
     const Scattered first = reduce_scatter_in_rank_order(in, in.send.block(), mine, schedule);
@@ -52,7 +51,6 @@ Status reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
         const OpId unread = in.in_place ? first.sent[static_cast<std::size_t>(from)] : no_op;
         schedule.recv(part_of_rank(in.agreed, into, from), from, {unread});
     }
-    return ok;
 }
 
 // The first rank's block is the largest, and it sends its own most often.
@@ -81,7 +79,7 @@ extern const Algorithm allreduce_reduce_scatter_allgather = {
 
 namespace {
 
-Status circulant(const Problem& in, ScheduleBuilder& schedule) {
+void circulant(const Problem& in, ScheduleBuilder& schedule) {
     const std::vector<Rank> skips = circulant_skips(in.ranks());
     const std::int64_t element = in.agreed.element_bytes;
     const Places from(in.send.block(), element, in.ranks(), in.rank);
@@ -89,7 +87,6 @@ Status circulant(const Problem& in, ScheduleBuilder& schedule) {
     const Region own = into.place(0);
     const Reduced reduced = reduce_scatter_places(from, skips, own, in.in_place, schedule);
     gather_places(into, skips, {own, reduced.result, reduced.result}, reduced.read, schedule);
-    return ok;
 }
 
 // A rank does not send its own block in the reduce-scatter.

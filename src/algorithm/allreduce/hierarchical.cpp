@@ -23,24 +23,22 @@ Problem part_of_leader(const GlobalArgs& a, const Hierarchy& at, Rank node, cons
     return part;
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed);
     const Region result = in.recv.block();
     if (in.rank != at.leader_of(in.rank)) {
         const OpId read = reduce_in_node(at, in.rank, in.send.block(), result, schedule);
         bcast_in_node(at, in.rank, result, in.in_place ? read : no_op, schedule);
-        return ok;
+        return;
     }
     const OpId reduced = schedule.join({});  // see hierarchy.h
     {
         const Problem leader = part_of_leader(in.agreed, at, at.nodes.node_of(in.rank), in.recv);
         const auto among_leaders = schedule.within(at.leaders, reduced);
-        WEFT_RETURN_IF_NOT_OK(
-            inner_of(in.agreed, allreduce_recursive_doubling).build(leader, schedule));
+        inner_of(in.agreed, allreduce_recursive_doubling).build(leader, schedule);
     }
     schedule.order(reduce_in_node(at, in.rank, in.send.block(), result, schedule), reduced);
     bcast_in_node(at, in.rank, result, schedule.written(result), schedule);
-    return ok;
 }
 
 struct AllreduceCost {

@@ -11,12 +11,12 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Region from = in.send.block();
     const Region all = in.recv.block();
     if (in.ranks() == 1) {
         if (!in.in_place) schedule.copy(from, all);
-        return ok;
+        return;
     }
     const Neighbours beside = ring_neighbours(in.rank, in.ranks());
     auto part = [&](Region whole, Rank i) { return part_of_rank(in.agreed, whole, i); };
@@ -55,7 +55,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
                                            {unread ? no_op : sent[static_cast<std::size_t>(step)]});
         if (step < in.ranks() - 2) schedule.send(into, beside.to, {arrived});
     }
-    return ok;
 }
 
 // A rank sends each block twice, except two neighboring ones; the last two are the smallest.

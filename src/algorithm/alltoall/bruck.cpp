@@ -25,7 +25,7 @@ struct ArrivedBlocks {
     OpId there = no_op;
 };
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     std::vector<ArrivedBlocks> arrivals(static_cast<std::size_t>(ceil_log2(in.ranks())));  // by bit
     // About as many copies when packing as at the end.
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()) + 4 * arrivals.size());
@@ -80,7 +80,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         const Region into = in.recv.block(around(in.rank, -place, in.ranks()));
         schedule.copy(from.blocks, into, {from.there, overwritable});
     }
-    return ok;
 }
 
 std::int64_t sent_bytes(const GlobalArgs& a) {

@@ -7,7 +7,7 @@
 namespace weft::algorithm {
 namespace {
 
-Status shift(const Problem& in, ScheduleBuilder& schedule) {
+void shift(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     OpId stepped = schedule.start();
@@ -18,7 +18,6 @@ Status shift(const Problem& in, ScheduleBuilder& schedule) {
         const OpId arrived = schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
         if (step + 1 < in.ranks()) stepped = schedule.join({sent, arrived});
     }
-    return ok;
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ extern const Algorithm alltoall_shift = {
 
 namespace {
 
-Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
+void pairwise(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     OpId sent = schedule.start();
@@ -50,7 +49,6 @@ Status pairwise(const Problem& in, ScheduleBuilder& schedule) {
         sent = schedule.send(outgoing.block(*partner), *partner, {ready, sent, arrived});
         arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
     }
-    return ok;
 }
 
 }  // namespace
@@ -71,7 +69,7 @@ extern const Algorithm alltoall_pairwise = {
 
 namespace {
 
-Status flat(const Problem& in, ScheduleBuilder& schedule) {
+void flat(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     for (Rank step = 1; step < in.ranks(); ++step) {
@@ -80,7 +78,6 @@ Status flat(const Problem& in, ScheduleBuilder& schedule) {
         schedule.send(outgoing.block(to), to, {outgoing.ready(to)});
         schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
     }
-    return ok;
 }
 
 }  // namespace

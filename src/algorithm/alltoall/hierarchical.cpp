@@ -129,17 +129,16 @@ class Leader {
     ScheduleBuilder& schedule_;
 };
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed);
     if (at.nodes.nodes() == 1) return alltoall_flat.build(in, schedule);
     const Rank leader = at.leader_of(in.rank);
     if (in.rank == leader) {
         Leader(in, at, schedule);
-        return ok;
+        return;
     }
     const OpId given = schedule.send(in.send.all(), leader);
     schedule.recv(in.recv.all(), leader, {in.in_place ? given : no_op});
-    return ok;
 }
 
 std::int64_t sent_messages(const GlobalArgs& a) {

@@ -12,10 +12,10 @@ namespace weft::algorithm {
 
 namespace {
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Renumbered call(in, in.agreed.torus->path());
     const auto in_order = schedule.within(call.order);
-    return alltoall_bruck.build(call.problem, schedule);
+    alltoall_bruck.build(call.problem, schedule);
 }
 
 }  // namespace

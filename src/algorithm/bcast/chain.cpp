@@ -10,8 +10,8 @@ namespace {
 // its core passes on in one turn.
 constexpr std::uint32_t window = 32;
 
-Status chain(const Problem& in, ScheduleBuilder& schedule) {
-    if (in.agreed.bytes == 0) return ok;
+void chain(const Problem& in, ScheduleBuilder& schedule) {
+    if (in.agreed.bytes == 0) return;
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
@@ -23,7 +23,6 @@ Status chain(const Problem& in, ScheduleBuilder& schedule) {
     if (chain.parent) ready = schedule.recv(segment, *chain.parent);
     for (Rank next : chain.children) schedule.send(segment, next, {ready});
     schedule.repeat_end();
-    return ok;
 }
 
 // With one segment in flight, a rank receives the next only when it has passed on the previous one.
@@ -54,7 +53,7 @@ extern const Algorithm bcast_chain = {
 
 namespace {
 
-Status chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
+void chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
@@ -71,7 +70,6 @@ Status chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
             if (!chain.parent) round = schedule.join({sent});
         }
     }
-    return ok;
 }
 
 }  // namespace

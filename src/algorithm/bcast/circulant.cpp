@@ -13,9 +13,9 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const std::int64_t blocks = segment_count(in.agreed);
-    if (blocks == 0 || in.ranks() == 1) return ok;
+    if (blocks == 0 || in.ranks() == 1) return;
     const CirculantRounds rounds(in.agreed, in.rank, blocks);
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
@@ -68,7 +68,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         first_came = schedule.repeat_end();
     }
     phase(last);
-    return ok;
 }
 
 std::int64_t sent_bytes(const GlobalArgs& a) {

@@ -12,7 +12,7 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed, in.root());
     const Region data = in.recv.block();
     OpId there = schedule.start();
@@ -23,7 +23,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
                             there, schedule);
     }
     bcast_in_node(at, in.rank, data, there, schedule);
-    return ok;
 }
 
 struct Cost {

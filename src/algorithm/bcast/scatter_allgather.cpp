@@ -22,7 +22,7 @@ Region blocks(const Problem& in, Rank first, Rank count) {
     return {begin.buffer, begin.offset, last.offset + last.bytes - begin.offset};
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Rank ranks = in.ranks();
     auto subtree_of = [&](const Tree& tree) { return blocks(in, tree.distance, tree.subtree); };
     const Tree tree = binomial_tree(in.rank, ranks, in.root());
@@ -49,7 +49,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         if (step <= ranks - tree.subtree && arriving.bytes > 0)
             there = schedule.recv(arriving, beside.from);
     }
-    return ok;
 }
 
 // Blocks that are not empty.

@@ -6,10 +6,9 @@
 namespace weft::algorithm {
 namespace {
 
-Status binomial(const Problem& in, ScheduleBuilder& schedule) {
+void binomial(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(binomial_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
-    return ok;
 }
 
 }  // namespace
@@ -31,10 +30,9 @@ extern const Algorithm bcast_binomial = {
 
 namespace {
 
-Status binomial_libnbc(const Problem& in, ScheduleBuilder& schedule) {
+void binomial_libnbc(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(doubling_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
-    return ok;
 }
 
 }  // namespace
@@ -56,11 +54,10 @@ extern const Algorithm bcast_binomial_libnbc = {
 
 namespace {
 
-Status knomial(const Problem& in, ScheduleBuilder& schedule) {
+void knomial(const Problem& in, ScheduleBuilder& schedule) {
     const Rank radix = in.agreed.tuning.radix();
     bcast_along(knomial_tree(in.rank, in.ranks(), in.root(), radix), in.recv.block(),
                 schedule.start(), schedule);
-    return ok;
 }
 
 // By the root.
@@ -89,10 +86,9 @@ extern const Algorithm bcast_knomial = {
 
 namespace {
 
-Status bine(const Problem& in, ScheduleBuilder& schedule) {
+void bine(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(bine_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
-    return ok;
 }
 
 }  // namespace

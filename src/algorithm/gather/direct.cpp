@@ -5,10 +5,10 @@
 namespace weft::algorithm {
 namespace {
 
-Status flat(const Problem& in, ScheduleBuilder& schedule) {
+void flat(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.is_root()) {
         schedule.send(in.send.block(), in.root());
-        return ok;
+        return;
     }
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     schedule.expect(static_cast<std::size_t>(in.ranks()));
@@ -16,7 +16,6 @@ Status flat(const Problem& in, ScheduleBuilder& schedule) {
         const Rank from = around(in.root(), i, in.ranks());
         schedule.recv(in.recv.block(from), from);
     }
-    return ok;
 }
 
 }  // namespace
@@ -36,12 +35,12 @@ extern const Algorithm gather_flat = {
 
 namespace {
 
-Status sequential(const Problem& in, ScheduleBuilder& schedule) {
+void sequential(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     if (!in.is_root()) {
         const OpId asked = schedule.recv(nothing, in.root());
         schedule.send(in.send.block(), in.root(), {asked});
-        return ok;
+        return;
     }
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
@@ -51,7 +50,6 @@ Status sequential(const Problem& in, ScheduleBuilder& schedule) {
         schedule.send(nothing, from, {arrived});
         arrived = schedule.recv(in.recv.block(from), from);
     }
-    return ok;
 }
 
 }  // namespace

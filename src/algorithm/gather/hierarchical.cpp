@@ -37,7 +37,7 @@ void build_root(const Problem& in, const Topology& nodes, ScheduleBuilder& sched
     }
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed, in.root());
     const Rank leader = at.leader_of(in.rank);
     const std::span<const Rank> members = at.nodes.members(at.nodes.node_of(in.rank));
@@ -57,7 +57,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         }
         schedule.send(room, in.root(), {there});
     }
-    return ok;
 }
 
 // Follows the order in which messages can arrive at the root, one at a time.

@@ -16,12 +16,11 @@
 namespace weft::algorithm {
 namespace {
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Torus& torus = *in.agreed.torus;
     const Renumbered call(in, torus.gather_order(in.root()));
     const auto in_order = schedule.within(call.order);
     gather_along(torus.gather_tree(call.problem.rank), call.problem, schedule, /*in_turn=*/true);
-    return ok;
 }
 
 std::int64_t rounds(const GlobalArgs& a) {

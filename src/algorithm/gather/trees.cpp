@@ -8,9 +8,8 @@
 namespace weft::algorithm {
 namespace {
 
-Status binomial(const Problem& in, ScheduleBuilder& schedule) {
+void binomial(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -31,9 +30,8 @@ extern const Algorithm gather_binomial = {
 
 namespace {
 
-Status binary(const Problem& in, ScheduleBuilder& schedule) {
+void binary(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(binary_tree(in.rank, in.ranks(), in.root()), in, schedule);
-    return ok;
 }
 
 // The nearer child's subtree is at least as large: its message comes last.
@@ -63,10 +61,9 @@ extern const Algorithm gather_binary = {
 
 namespace {
 
-Status knomial(const Problem& in, ScheduleBuilder& schedule) {
+void knomial(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
                  schedule);
-    return ok;
 }
 
 }  // namespace

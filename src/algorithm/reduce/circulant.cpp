@@ -164,14 +164,13 @@ class Reducer {
     OpId other_free_ = no_op;
 };
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const std::int64_t blocks = segment_count(in.agreed);
     if (blocks == 0 || in.ranks() == 1) {
         if (!in.in_place && blocks > 0) schedule.copy(in.send.block(), in.recv.block());
-        return ok;
+        return;
     }
     Reducer(in, blocks, schedule).build();
-    return ok;
 }
 
 std::int64_t sent_messages(const GlobalArgs& a) { return a.ranks == 1 ? 0 : segment_count(a); }

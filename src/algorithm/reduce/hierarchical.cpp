@@ -43,7 +43,7 @@ Tree leaders_tree(const Topology& nodes, Rank node, Rank top) {
     return tree;
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed, in.root());
     const Rank own = at.nodes.node_of(in.rank);
     const bool is_leader = in.rank == at.leader_of(in.rank);
@@ -55,11 +55,10 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
         ready = reduce_in_node(at, in.rank, operand, sum, schedule);
         operand = sum;
     }
-    if (!is_leader) return ok;
+    if (!is_leader) return;
     const auto among_leaders = schedule.within(at.leaders, ready);
     const Rank top = at.nodes.node_of(in.root());
     reduce_along(leaders_tree(at.nodes, own, top), 1, operand, in.recv.block(), schedule);
-    return ok;
 }
 
 std::int64_t rounds(const GlobalArgs& a) {

@@ -8,9 +8,8 @@
 namespace weft::algorithm {
 namespace {
 
-Status binomial(const Problem& in, ScheduleBuilder& schedule) {
+void binomial(const Problem& in, ScheduleBuilder& schedule) {
     reduce_to_root(in, 1, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -35,9 +34,8 @@ extern const Algorithm reduce_binomial = {
 
 namespace {
 
-Status knomial(const Problem& in, ScheduleBuilder& schedule) {
+void knomial(const Problem& in, ScheduleBuilder& schedule) {
     reduce_to_root(in, in.agreed.tuning.ports, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -60,10 +58,9 @@ extern const Algorithm reduce_knomial = {
 
 namespace {
 
-Status bine(const Problem& in, ScheduleBuilder& schedule) {
+void bine(const Problem& in, ScheduleBuilder& schedule) {
     const Tree tree = bine_tree(in.rank, in.ranks(), in.root());
     reduce_along(tree, /*ports=*/1, in.send.block(), in.recv.block(), schedule);
-    return ok;
 }
 
 }  // namespace
@@ -87,7 +84,7 @@ extern const Algorithm reduce_bine = {
 
 namespace {
 
-Status reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
+void reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
     const Region operand = in.send.block();
     const Region into = in.recv.block();
     const Region mine = in.is_root()
@@ -96,14 +93,13 @@ Status reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
     const Scattered first = reduce_scatter_in_rank_order(in, operand, mine, schedule);
     if (!in.is_root()) {
         schedule.send(mine, in.root(), {first.result, first.last_sent});
-        return ok;
+        return;
     }
     for (Rank from = 0; from < in.ranks(); ++from) {
         if (from == in.rank) continue;
         const OpId unread = in.in_place ? first.sent[static_cast<std::size_t>(from)] : no_op;
         schedule.recv(part_of_rank(in.agreed, into, from), from, {unread});
     }
-    return ok;
 }
 
 }  // namespace

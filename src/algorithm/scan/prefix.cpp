@@ -153,11 +153,10 @@ void prefix_by_hypercube(const Problem& in, Own own, ScheduleBuilder& schedule) 
 
 namespace {
 
-Status scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
+void scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block());
     prefix_by_doubling(in, 0, in.recv.block(), ready, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -176,16 +175,15 @@ extern const Algorithm scan_recursive_doubling = {
 
 namespace {
 
-Status exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
+void exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
     OpId sent = no_op;
     if (in.rank + 1 < in.ranks()) sent = schedule.send(in.send.block(), in.rank + 1);
-    if (in.rank == 0) return ok;
+    if (in.rank == 0) return;
     const Region into = in.recv.block();
     const Region sum = in.in_place ? schedule.scratch(into.bytes) : into;
     const OpId arrived = schedule.recv(sum, in.rank - 1);
     const OpId ready = prefix_by_doubling(in, 1, sum, arrived, schedule);
     if (in.in_place) schedule.copy(sum, into, {ready, sent});
-    return ok;
 }
 
 // The second rank sends the most, of three and more.
@@ -209,9 +207,8 @@ extern const Algorithm exscan_recursive_doubling = {
 
 namespace {
 
-Status scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
+void scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
     prefix_by_hypercube(in, Own::included, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -233,9 +230,8 @@ extern const Algorithm scan_hypercube = {
 
 namespace {
 
-Status exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
+void exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
     prefix_by_hypercube(in, Own::excluded, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -256,7 +252,7 @@ extern const Algorithm exscan_hypercube = {
 
 namespace {
 
-Status scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
+void scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     const Region sum = in.recv.block();
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), sum);
@@ -265,7 +261,6 @@ Status scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
         ready = schedule.reduce(below, sum, {ready, schedule.recv(below, in.rank - 1)});
     }
     if (in.rank + 1 < in.ranks()) schedule.send(sum, in.rank + 1, {ready});
-    return ok;
 }
 
 }  // namespace
@@ -285,23 +280,22 @@ extern const Algorithm scan_linear = {
 
 namespace {
 
-Status exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
+void exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     const Region own = in.send.block();
     const bool is_last = in.rank + 1 == in.ranks();
     if (in.rank == 0) {
         if (!is_last) schedule.send(own, 1);
-        return ok;
+        return;
     }
     const Region below = in.recv.block();
     if (is_last) {
         schedule.recv(below, in.rank - 1);
-        return ok;
+        return;
     }
     const Region sum = schedule.scratch(below.bytes);
     const OpId copied = schedule.copy(own, sum);
     const OpId arrived = schedule.recv(below, in.rank - 1, {in.in_place ? copied : no_op});
     schedule.send(sum, in.rank + 1, {schedule.reduce(below, sum, {copied, arrived})});
-    return ok;
 }
 
 }  // namespace

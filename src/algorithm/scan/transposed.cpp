@@ -38,7 +38,7 @@ void combine_all(std::vector<TransposedSlot>& slots, ScheduleBuilder& schedule) 
 // a part for each rank. In step i rank r sends part r + i to rank r + i, which computes all ranks'
 // results of its part, in the association of reproducible reductions; in step i of the second half
 // rank r sends rank r + i that rank's result. Needs memory for one vector.
-Status prefix_transposed(const Problem& in, bool is_included, ScheduleBuilder& schedule) {
+void prefix_transposed(const Problem& in, bool is_included, ScheduleBuilder& schedule) {
     const Rank last = in.ranks() - 1;
     auto part = [&](Region vector, Rank i) { return part_of_rank(in.agreed, vector, i); };
     const Region operand = in.send.block();
@@ -87,7 +87,6 @@ Status prefix_transposed(const Problem& in, bool is_included, ScheduleBuilder& s
         const OpId unread = in.in_place ? sent[static_cast<std::size_t>(from)] : no_op;
         schedule.recv(part(into, from), from, {unread});
     }
-    return ok;
 }
 
 std::int64_t transposed_messages(const GlobalArgs& a) { return 2 * (a.ranks - 1); }
@@ -98,12 +97,12 @@ std::int64_t transposed_bytes(const GlobalArgs& a) {
     return a.bytes + (a.ranks - 2) * part_of_rank(a, {.bytes = a.bytes}, 0).bytes;
 }
 
-Status scan(const Problem& in, ScheduleBuilder& schedule) {
-    return prefix_transposed(in, true, schedule);
+void scan(const Problem& in, ScheduleBuilder& schedule) {
+    prefix_transposed(in, true, schedule);
 }
 
-Status exscan(const Problem& in, ScheduleBuilder& schedule) {
-    return prefix_transposed(in, false, schedule);
+void exscan(const Problem& in, ScheduleBuilder& schedule) {
+    prefix_transposed(in, false, schedule);
 }
 
 }  // namespace

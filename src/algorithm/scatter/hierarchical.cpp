@@ -37,7 +37,7 @@ void build_root(const Problem& in, const Topology& nodes, ScheduleBuilder& sched
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
 }
 
-Status build(const Problem& in, ScheduleBuilder& schedule) {
+void build(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed, in.root());
     const Rank leader = at.leader_of(in.rank);
     const std::span<const Rank> members = at.nodes.members(at.nodes.node_of(in.rank));
@@ -55,7 +55,6 @@ Status build(const Problem& in, ScheduleBuilder& schedule) {
             schedule.send(room.part(at.nodes.place(member) * bytes, bytes), member, {arrived});
         schedule.copy(room.part(0, bytes), in.recv.block(), {arrived});
     }
-    return ok;
 }
 
 struct ScatterCost {

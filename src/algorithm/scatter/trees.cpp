@@ -7,10 +7,10 @@
 namespace weft::algorithm {
 namespace {
 
-Status flat(const Problem& in, ScheduleBuilder& schedule) {
+void flat(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.is_root()) {
         schedule.recv(in.recv.block(), in.root());
-        return ok;
+        return;
     }
     schedule.expect(static_cast<std::size_t>(in.ranks()));
     for (Rank i = 1; i < in.ranks(); ++i) {
@@ -18,7 +18,6 @@ Status flat(const Problem& in, ScheduleBuilder& schedule) {
         schedule.send(in.send.block(to), to);
     }
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
-    return ok;
 }
 
 }  // namespace
@@ -38,9 +37,8 @@ extern const Algorithm scatter_flat = {
 
 namespace {
 
-Status binomial(const Problem& in, ScheduleBuilder& schedule) {
+void binomial(const Problem& in, ScheduleBuilder& schedule) {
     scatter_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
-    return ok;
 }
 
 }  // namespace
@@ -61,10 +59,9 @@ extern const Algorithm scatter_binomial = {
 
 namespace {
 
-Status knomial(const Problem& in, ScheduleBuilder& schedule) {
+void knomial(const Problem& in, ScheduleBuilder& schedule) {
     scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
                   schedule);
-    return ok;
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ Result<Schedule> build_schedule(const Signature& signature, const CallContext& p
     problem.agreed.tuning = choice->tuning;
     ScheduleBuilder builder(place.rank, place.ranks);
     if (is_checked) Agreement::add_to(builder, place);
-    WEFT_RETURN_IF_NOT_OK(choice->algorithm->build(problem, builder));
+    choice->algorithm->build(problem, builder);
     return builder.seal();
 }
 
