@@ -5,9 +5,8 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void dissemination(const Problem& in, ScheduleBuilder& schedule) {
+static void dissemination(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     OpId heard = schedule.start();  // the messages of all earlier rounds have come
     const std::int64_t radix = in.agreed.tuning.radix();
@@ -23,11 +22,9 @@ void dissemination(const Problem& in, ScheduleBuilder& schedule) {
     }
 }
 
-std::int64_t dissemination_messages(const GlobalArgs& a) {
+static std::int64_t dissemination_messages(const GlobalArgs& a) {
     return multiples_below(a.ranks, a.tuning.radix());
 }
-
-}  // namespace
 
 // Barrier by dissemination with k ports: in round j every rank sends an empty message to the ranks
 // that are 1 to k times (k + 1)^j ahead, once the messages of the round before have come. After
@@ -47,9 +44,7 @@ extern const Algorithm barrier_dissemination = {
     .build = dissemination,
 };
 
-namespace {
-
-void hierarchical(const Problem& in, ScheduleBuilder& schedule) {
+static void hierarchical(const Problem& in, ScheduleBuilder& schedule) {
     const Hierarchy at(in.agreed);
     const Region nothing;
     const Rank leader = at.leader_of(in.rank);
@@ -74,12 +69,10 @@ void hierarchical(const Problem& in, ScheduleBuilder& schedule) {
     bcast_in_node(at, in.rank, nothing, schedule.start(), schedule);
 }
 
-std::int64_t hierarchical_messages(const GlobalArgs& a) {
+static std::int64_t hierarchical_messages(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     return ceil_log2(nodes.nodes()) + ceil_log2(nodes.size_max());
 }
-
-}  // namespace
 
 // Barrier in three steps: a node's ranks report to their leader, the leaders synchronize by
 // dissemination, and each leader releases its node. Any number of ranks and nodes.

@@ -9,11 +9,11 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
 // This rank's operand is combined with the first one that arrives, as the second operand: that can
 // be one pass.
-OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBuilder& schedule) {
+static OpId combine_in_any_order(const Problem& in, Region own, Region sum,
+                                 ScheduleBuilder& schedule) {
     if (in.ranks() == 1) return schedule.copy(own, sum);
     const OpId first = schedule.recv(sum, around(in.rank, -1, in.ranks()));
     OpId result = schedule.reduce(own, sum, {first});
@@ -31,7 +31,7 @@ OpId combine_in_any_order(const Problem& in, Region own, Region sum, ScheduleBui
     return result;
 }
 
-void pairwise(const Problem& in, ScheduleBuilder& schedule) {
+static void pairwise(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1 && in.in_place) return;
     schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     OpId sent = no_op;
@@ -51,8 +51,6 @@ void pairwise(const Problem& in, ScheduleBuilder& schedule) {
     if (in.in_place) schedule.copy(sum, in.recv.block(), {result, first_blocks_read});
 }
 
-}  // namespace
-
 // Reduce-scatter in steps: in step i rank r sends block r + i to rank r + i, one message at a time,
 // and combines what arrives, in order of arrival if the operation commutes. Any number of ranks,
 // also for operations that do not commute.
@@ -68,9 +66,7 @@ extern const Algorithm reduce_scatter_pairwise = {
     .build = pairwise,
 };
 
-namespace {
-
-void recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
+static void recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
     if (in.ranks() == 1) {
         if (!in.in_place) schedule.copy(in.send.block(0), in.recv.block());
         return;
@@ -105,8 +101,6 @@ void recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
     }
 }
 
-}  // namespace
-
 // Reduce-scatter by recursive halving: partners send each other the half of the blocks that belongs
 // to the other's side, and combine what arrives with the half that they keep. The number of ranks
 // is a power of two; the operation commutes.
@@ -122,14 +116,10 @@ extern const Algorithm reduce_scatter_recursive_halving = {
     .build = recursive_halving,
 };
 
-namespace {
-
-void circulant(const Problem& in, ScheduleBuilder& schedule) {
+static void circulant(const Problem& in, ScheduleBuilder& schedule) {
     reduce_scatter_places(Places(in.send, in.rank), circulant_skips(in.ranks()), in.recv.block(),
                           in.in_place, schedule);
 }
-
-}  // namespace
 
 // Reduce-scatter over a circulant graph: in each round a rank sends the later half of its partial
 // results and combines the others with what arrives. Any number of ranks; the operation commutes.

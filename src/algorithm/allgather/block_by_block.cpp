@@ -3,9 +3,8 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void ring(const Problem& in, ScheduleBuilder& schedule) {
+static void ring(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Neighbours beside = ring_neighbours(in.rank, in.ranks());
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
@@ -17,8 +16,6 @@ void ring(const Problem& in, ScheduleBuilder& schedule) {
         ready = schedule.recv(block, beside.from);
     }
 }
-
-}  // namespace
 
 // Allgather around a ring: every rank sends its block to the next rank, then passes on the block it
 // received last, until each block has been everywhere. Only neighbors exchange messages, and every
@@ -34,9 +31,7 @@ extern const Algorithm allgather_ring = {
     .build = ring,
 };
 
-namespace {
-
-void linear(const Problem& in, ScheduleBuilder& schedule) {
+static void linear(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     for (Rank step = 1; step < in.ranks(); ++step) {
         const Rank from = around(in.rank, -step, in.ranks());
@@ -44,8 +39,6 @@ void linear(const Problem& in, ScheduleBuilder& schedule) {
         schedule.recv(in.recv.block(from), from);
     }
 }
-
-}  // namespace
 
 // Allgather all at once: every rank sends its block to every other, without waiting for anything,
 // and lets the transport order the messages. Any number of ranks.

@@ -8,10 +8,9 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
 // A leader's part in an allgather among leaders, of blocks that lie in `room`.
-Problem part_of_leader(BlockList blocks, Region room, Rank own, std::uint32_t ports) {
+static Problem part_of_leader(BlockList blocks, Region room, Rank own, std::uint32_t ports) {
     Problem part;
     part.agreed.ranks = static_cast<Rank>(blocks.sizes.size());
     part.agreed.sizes = blocks.sizes;
@@ -23,8 +22,6 @@ Problem part_of_leader(BlockList blocks, Region room, Rank own, std::uint32_t po
     part.send = {block.buffer, 1, block.offset, block.bytes};
     return part;
 }
-
-}  // namespace
 
 Grouped::Grouped(const Problem& in, std::vector<std::span<const Rank>> groups,
                  ScheduleBuilder& schedule)
@@ -174,14 +171,10 @@ LeadersCost cost_by_leaders(const GlobalArgs& a, const Hierarchy& in, const Topo
     return cost;
 }
 
-namespace {
-
-LeadersCost hierarchical_cost(const GlobalArgs& a) {
+static LeadersCost hierarchical_cost(const GlobalArgs& a) {
     const Hierarchy at(a);
     return cost_by_leaders(a, at, at.nodes);
 }
-
-}  // namespace
 
 // Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them,
 // by Bruck's algorithm or another flat one (`inner`), and each leader broadcasts all blocks in its
@@ -208,11 +201,9 @@ extern const Algorithm allgather_hierarchical = {
         },
 };
 
-namespace {
-
 constexpr Rank ranks_per_leader = 4;
 
-Hierarchy groups_of(const GlobalArgs& a) {
+static Hierarchy groups_of(const GlobalArgs& a) {
     const Topology nodes = Hierarchy(a).nodes;
     std::vector<Rank> leaders;
     for (Rank node = 0; node < nodes.nodes(); ++node) {
@@ -224,11 +215,9 @@ Hierarchy groups_of(const GlobalArgs& a) {
     return Hierarchy(nodes.divided(leaders));
 }
 
-LeadersCost multi_leader_cost(const GlobalArgs& a) {
+static LeadersCost multi_leader_cost(const GlobalArgs& a) {
     return cost_by_leaders(a, groups_of(a), Hierarchy(a).nodes);
 }
-
-}  // namespace
 
 // Allgather in three steps, with several leaders per node: each gathers the blocks of its part of
 // the node's ranks, all leaders exchange them, by Bruck's algorithm or another flat one (`inner`),

@@ -8,9 +8,8 @@
 #include "shape/power.h"
 
 namespace weft::algorithm {
-namespace {
 
-void bruck(const Problem& in, ScheduleBuilder& schedule) {
+static void bruck(const Problem& in, ScheduleBuilder& schedule) {
     std::vector<Rank> reach = {1};
     while (reach.back() < in.ranks()) {
         const std::int64_t next = std::int64_t{reach.back()} * in.agreed.tuning.radix();
@@ -19,15 +18,13 @@ void bruck(const Problem& in, ScheduleBuilder& schedule) {
     gather_places(in, reach, schedule);
 }
 
-std::int64_t sent_messages(const GlobalArgs& a) {
+static std::int64_t sent_messages(const GlobalArgs& a) {
     std::int64_t messages = 0;
     for (std::int64_t reach = 1; reach < a.ranks; reach *= a.tuning.ports + 1) {
         messages += std::min<std::int64_t>(a.tuning.ports, (a.ranks - 1) / reach);
     }
     return messages;
 }
-
-}  // namespace
 
 // Allgather in ceil(log_(k+1) ranks) rounds, with k ports: each round multiplies the number of
 // blocks that a rank holds by k + 1; the last one may be partial. A rank gets blocks from ranks
@@ -47,9 +44,7 @@ extern const Algorithm allgather_bruck = {
     .build = bruck,
 };
 
-namespace {
-
-void standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
+static void standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
     const Rank radix = in.agreed.tuning.radix();
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block(in.rank));
@@ -70,9 +65,7 @@ void standard_exchange(const Problem& in, ScheduleBuilder& schedule) {
     }
 }
 
-std::int64_t rounds(const GlobalArgs& a) { return ceil_log(a.tuning.radix(), a.ranks); }
-
-}  // namespace
+static std::int64_t rounds(const GlobalArgs& a) { return ceil_log(a.tuning.radix(), a.ranks); }
 
 // Allgather by exchange among groups of k + 1 ranks, with k ports: in each round a rank sends all
 // blocks that it has to the k others of its group, so what it holds grows by the factor k + 1. With
@@ -97,13 +90,9 @@ extern const Algorithm allgather_standard_exchange = {
     .build = standard_exchange,
 };
 
-namespace {
-
-void circulant(const Problem& in, ScheduleBuilder& schedule) {
+static void circulant(const Problem& in, ScheduleBuilder& schedule) {
     gather_places(in, circulant_skips(in.ranks()), schedule);
 }
-
-}  // namespace
 
 // Allgather over a circulant graph: in each round a rank gets about as many blocks as it has.
 // Any number of ranks.

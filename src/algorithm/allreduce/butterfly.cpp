@@ -223,10 +223,8 @@ extern const Algorithm allreduce_recursive_doubling = {
     .rounds = WholeExchange::rounds,
     .sent_messages_max = WholeExchange::sent_messages_max,
     .sent_bytes_max = WholeExchange::sent_bytes_max,
-    .build =
-        [](const Problem& in, ScheduleBuilder& schedule) {
-            WholeExchange::build(in, hypercube, schedule);
-        },
+    .build = [](const Problem& in,
+                ScheduleBuilder& schedule) { WholeExchange::build(in, hypercube, schedule); },
 };
 
 // Allreduce by recursive halving and doubling: partners exchange halves of the vector and combine
@@ -243,19 +241,13 @@ extern const Algorithm allreduce_rabenseifner = {
     .rounds = HalvesExchange::rounds,
     .sent_messages_max = HalvesExchange::sent_messages_max,
     .sent_bytes_max = HalvesExchange::sent_bytes_max,
-    .build =
-        [](const Problem& in, ScheduleBuilder& schedule) {
-            HalvesExchange::build(in, hypercube, schedule);
-        },
+    .build = [](const Problem& in,
+                ScheduleBuilder& schedule) { HalvesExchange::build(in, hypercube, schedule); },
 };
 
-namespace {
-
-void bine(const Problem& in, ScheduleBuilder& schedule) {
+static void bine(const Problem& in, ScheduleBuilder& schedule) {
     WholeExchange::build(in, bine_halving, schedule);
 }
-
-}  // namespace
 
 // Allreduce along a Bine butterfly, with the whole vector in every message, as in recursive
 // doubling, but with shorter ways: partners are at first about a third of the ranks apart instead
@@ -277,13 +269,9 @@ extern const Algorithm allreduce_bine = {
     .build = bine,
 };
 
-namespace {
-
-void swing(const Problem& in, ScheduleBuilder& schedule) {
+static void swing(const Problem& in, ScheduleBuilder& schedule) {
     HalvesExchange::build(in, bine_doubling, schedule);
 }
-
-}  // namespace
 
 // Allreduce as a reduce-scatter and an allgather in which partners are 1, 1, 3, 5, 11, ... ranks
 // apart, in alternate directions around a ring: on a network that is a ring, messages take shorter

@@ -12,16 +12,13 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void reduce_bcast(const Problem& in, ScheduleBuilder& schedule) {
+static void reduce_bcast(const Problem& in, ScheduleBuilder& schedule) {
     const Tree tree = binomial_tree(in.rank, in.ranks(), 0);
     const OpId reduced = reduce_along(tree, 1, in.send.block(), in.recv.block(), schedule);
     const bool must_wait = !tree.parent || in.in_place;
     bcast_along(tree, in.recv.block(), must_wait ? reduced : schedule.start(), schedule);
 }
-
-}  // namespace
 
 // Allreduce as a reduction to rank 0 and a broadcast from there, along one binomial tree. More
 // rounds than recursive doubling, but fewer messages: ranks - 1 each way. Any number of ranks, also
@@ -38,9 +35,7 @@ extern const Algorithm allreduce_reduce_bcast = {
     .build = reduce_bcast,
 };
 
-namespace {
-
-void reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
+static void reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
     const Region into = in.recv.block();
     const Region mine = part_of_rank(in.agreed, into, in.rank);
     const Scattered first = reduce_scatter_in_rank_order(in, in.send.block(), mine, schedule);
@@ -54,12 +49,10 @@ void reduce_scatter_allgather(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // The first rank's block is the largest, and it sends its own most often.
-std::int64_t sent_bytes(const GlobalArgs& a) {
+static std::int64_t sent_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     return a.bytes + (a.ranks - 2) * part_of_rank(a, {.bytes = a.bytes}, 0).bytes;
 }
-
-}  // namespace
 
 // Allreduce in 2 (p - 1) steps: the vector is cut into one block per rank. In step i of the first
 // half rank r sends block r + i to rank r + i, which combines what it gets in rank order; in step i
@@ -77,9 +70,7 @@ extern const Algorithm allreduce_reduce_scatter_allgather = {
     .build = reduce_scatter_allgather,
 };
 
-namespace {
-
-void circulant(const Problem& in, ScheduleBuilder& schedule) {
+static void circulant(const Problem& in, ScheduleBuilder& schedule) {
     const std::vector<Rank> skips = circulant_skips(in.ranks());
     const std::int64_t element = in.agreed.element_bytes;
     const Places from(in.send.block(), element, in.ranks(), in.rank);
@@ -90,7 +81,7 @@ void circulant(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // A rank does not send its own block in the reduce-scatter.
-std::int64_t circulant_bytes(const GlobalArgs& a) {
+static std::int64_t circulant_bytes(const GlobalArgs& a) {
     if (a.ranks == 1) return 0;
     std::vector<std::int64_t> sizes;
     for (Rank i = 0; i < a.ranks; ++i)
@@ -99,8 +90,6 @@ std::int64_t circulant_bytes(const GlobalArgs& a) {
     for (std::size_t r = 0; r < sent.size(); ++r) sent[r] += a.bytes - sizes[r];
     return std::ranges::max(sent);
 }
-
-}  // namespace
 
 // Allreduce over a circulant graph: the vector is cut into one block per rank; a reduce-scatter is
 // followed by an allgather. Any number of ranks; blocks hold whole elements and may be empty. The

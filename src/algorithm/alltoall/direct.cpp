@@ -5,9 +5,8 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void shift(const Problem& in, ScheduleBuilder& schedule) {
+static void shift(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(3 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     OpId stepped = schedule.start();
@@ -19,8 +18,6 @@ void shift(const Problem& in, ScheduleBuilder& schedule) {
         if (step + 1 < in.ranks()) stepped = schedule.join({sent, arrived});
     }
 }
-
-}  // namespace
 
 // Alltoall in steps: in step i a rank sends to the rank i ahead and receives from the rank i
 // behind, one message at a time each way. Any number of ranks.
@@ -35,9 +32,7 @@ extern const Algorithm alltoall_shift = {
     .build = shift,
 };
 
-namespace {
-
-void pairwise(const Problem& in, ScheduleBuilder& schedule) {
+static void pairwise(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     OpId sent = schedule.start();
@@ -50,8 +45,6 @@ void pairwise(const Problem& in, ScheduleBuilder& schedule) {
         arrived = schedule.recv(in.recv.block(*partner), *partner, {ready});
     }
 }
-
-}  // namespace
 
 // Alltoall by exchange: in each step ranks form pairs, and both of a pair send each other a block.
 // A rank has one partner at a time, so messages do not compete for a receiver. Any number of ranks;
@@ -67,9 +60,7 @@ extern const Algorithm alltoall_pairwise = {
     .build = pairwise,
 };
 
-namespace {
-
-void flat(const Problem& in, ScheduleBuilder& schedule) {
+static void flat(const Problem& in, ScheduleBuilder& schedule) {
     schedule.expect(2 * static_cast<std::size_t>(in.ranks()));
     const Outgoing outgoing(in, schedule);
     for (Rank step = 1; step < in.ranks(); ++step) {
@@ -79,8 +70,6 @@ void flat(const Problem& in, ScheduleBuilder& schedule) {
         schedule.recv(in.recv.block(from), from, {outgoing.ready(from)});
     }
 }
-
-}  // namespace
 
 // Alltoall all at once: every rank posts all messages and lets the transport order them. Nothing
 // waits for anything else. Any number of ranks.

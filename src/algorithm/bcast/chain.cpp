@@ -4,13 +4,12 @@
 #include "shape/tree.h"
 
 namespace weft::algorithm {
-namespace {
 
 // Segments take no memory besides the message. The more are on the way, the more a rank that shares
 // its core passes on in one turn.
 constexpr std::uint32_t window = 32;
 
-void chain(const Problem& in, ScheduleBuilder& schedule) {
+static void chain(const Problem& in, ScheduleBuilder& schedule) {
     if (in.agreed.bytes == 0) return;
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
@@ -26,14 +25,12 @@ void chain(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // With one segment in flight, a rank receives the next only when it has passed on the previous one.
-std::int64_t rounds(const GlobalArgs& a) {
+static std::int64_t rounds(const GlobalArgs& a) {
     std::int64_t segments = segment_count(a);
     if (segments == 0 || a.ranks == 1) return 0;
     std::int64_t pace = a.tuning.window == 1 && a.ranks > 2 ? 2 : 1;
     return pace * (segments - 1) + a.ranks - 1;
 }
-
-}  // namespace
 
 // Broadcast along a chain in segments, each passed on as soon as it arrives. Every rank but the
 // last sends the data once, and receives one segment while it sends another: a large message
@@ -51,9 +48,7 @@ extern const Algorithm bcast_chain = {
     .build = chain,
 };
 
-namespace {
-
-void chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
+static void chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
     const Tree chain = chain_tree(in.rank, in.ranks(), in.root());
     const std::int64_t bytes =
         segment_bytes(in.agreed.bytes, in.agreed.element_bytes, in.agreed.tuning);
@@ -71,8 +66,6 @@ void chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
         }
     }
 }
-
-}  // namespace
 
 // Broadcast along a chain in rounds: the k-th send and the (k+1)-th receive share a round, and the
 // next round begins when both have completed. Kept to show, compared with `chain`, what rounds

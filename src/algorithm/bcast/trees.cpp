@@ -4,14 +4,11 @@
 #include "shape/power.h"
 
 namespace weft::algorithm {
-namespace {
 
-void binomial(const Problem& in, ScheduleBuilder& schedule) {
+static void binomial(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(binomial_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
 }
-
-}  // namespace
 
 // Broadcast along a binomial tree: in each round every rank that has the data sends it to one that
 // does not, so the number of ranks with the data doubles. A rank sends to the child with the
@@ -28,14 +25,10 @@ extern const Algorithm bcast_binomial = {
     .build = binomial,
 };
 
-namespace {
-
-void binomial_libnbc(const Problem& in, ScheduleBuilder& schedule) {
+static void binomial_libnbc(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(doubling_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
 }
-
-}  // namespace
 
 // Broadcast along LibNBC's binomial tree, in which a rank sends to the nearest child first: in
 // round k the ranks below 2^k, counted from the root, send to those 2^k ahead. It takes as many
@@ -52,20 +45,16 @@ extern const Algorithm bcast_binomial_libnbc = {
     .build = binomial_libnbc,
 };
 
-namespace {
-
-void knomial(const Problem& in, ScheduleBuilder& schedule) {
+static void knomial(const Problem& in, ScheduleBuilder& schedule) {
     const Rank radix = in.agreed.tuning.radix();
     bcast_along(knomial_tree(in.rank, in.ranks(), in.root(), radix), in.recv.block(),
                 schedule.start(), schedule);
 }
 
 // By the root.
-std::int64_t knomial_sent_messages(const GlobalArgs& a) {
+static std::int64_t knomial_sent_messages(const GlobalArgs& a) {
     return multiples_below(a.ranks, a.tuning.radix());
 }
-
-}  // namespace
 
 // Broadcast along a tree in which a rank sends to k children at a time, with k ports: in each round
 // every rank that has the data sends it to k others, so the number of ranks with the data grows by
@@ -84,14 +73,10 @@ extern const Algorithm bcast_knomial = {
     .build = knomial,
 };
 
-namespace {
-
-void bine(const Problem& in, ScheduleBuilder& schedule) {
+static void bine(const Problem& in, ScheduleBuilder& schedule) {
     bcast_along(bine_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
                 schedule, in.agreed.tuning.throttle);
 }
-
-}  // namespace
 
 // Broadcast along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways:
 // ranks at numbers in base -2 whose lowest digits are complements of each other are parent and

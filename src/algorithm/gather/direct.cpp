@@ -3,9 +3,8 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void flat(const Problem& in, ScheduleBuilder& schedule) {
+static void flat(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.is_root()) {
         schedule.send(in.send.block(), in.root());
         return;
@@ -17,8 +16,6 @@ void flat(const Problem& in, ScheduleBuilder& schedule) {
         schedule.recv(in.recv.block(from), from);
     }
 }
-
-}  // namespace
 
 // Gather straight to the root: all ranks send at once, and the root receives in any order. Every
 // block is sent once, but the root gets a message from each rank. Any number of ranks, any root.
@@ -33,9 +30,7 @@ extern const Algorithm gather_flat = {
     .build = flat,
 };
 
-namespace {
-
-void sequential(const Problem& in, ScheduleBuilder& schedule) {
+static void sequential(const Problem& in, ScheduleBuilder& schedule) {
     const Region nothing;
     if (!in.is_root()) {
         const OpId asked = schedule.recv(nothing, in.root());
@@ -51,8 +46,6 @@ void sequential(const Problem& in, ScheduleBuilder& schedule) {
         arrived = schedule.recv(in.recv.block(from), from);
     }
 }
-
-}  // namespace
 
 // Gather straight to the root, one rank after the other: the root asks each rank for its block with
 // an empty message, so that blocks do not compete on the way. Any number of ranks, any root.

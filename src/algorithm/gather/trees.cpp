@@ -6,13 +6,10 @@
 #include "shape/power.h"
 
 namespace weft::algorithm {
-namespace {
 
-void binomial(const Problem& in, ScheduleBuilder& schedule) {
+static void binomial(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
 }
-
-}  // namespace
 
 // Gather along a binomial tree: every rank collects the blocks of its subtree and passes them on in
 // one message. The root gets only ceil(log2 ranks) messages, but blocks are sent several times: for
@@ -28,22 +25,18 @@ extern const Algorithm gather_binomial = {
     .build = binomial,
 };
 
-namespace {
-
-void binary(const Problem& in, ScheduleBuilder& schedule) {
+static void binary(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(binary_tree(in.rank, in.ranks(), in.root()), in, schedule);
 }
 
 // The nearer child's subtree is at least as large: its message comes last.
-std::int64_t binary_rounds(std::int64_t ranks) {
+static std::int64_t binary_rounds(std::int64_t ranks) {
     const std::int64_t near = ranks / 2;
     const std::int64_t far = ranks - 1 - near;
     if (near == 0) return 0;
     if (far == 0) return 1;
     return std::max(binary_rounds(near) + 1, binary_rounds(far) + 2);
 }
-
-}  // namespace
 
 // Gather along a binary tree: every rank collects the blocks of its subtree and passes them on in
 // one message. A rank receives from at most two others, but the tree is deeper than a binomial one.
@@ -59,14 +52,10 @@ extern const Algorithm gather_binary = {
     .build = binary,
 };
 
-namespace {
-
-void knomial(const Problem& in, ScheduleBuilder& schedule) {
+static void knomial(const Problem& in, ScheduleBuilder& schedule) {
     gather_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
                  schedule);
 }
-
-}  // namespace
 
 // Gather along a tree in which a rank receives from k children at a time, with k ports: every rank
 // collects the blocks of its subtree and passes them on in one message. Any number of ranks, any

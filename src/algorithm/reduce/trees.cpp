@@ -6,13 +6,10 @@
 #include "shape/power.h"
 
 namespace weft::algorithm {
-namespace {
 
-void binomial(const Problem& in, ScheduleBuilder& schedule) {
+static void binomial(const Problem& in, ScheduleBuilder& schedule) {
     reduce_to_root(in, 1, schedule);
 }
-
-}  // namespace
 
 // Reduction along a binomial tree: every rank combines its children's operands with its own and
 // sends the result to its parent. Any number of ranks, any root. For operations that do not commute
@@ -32,13 +29,9 @@ extern const Algorithm reduce_binomial = {
     .build = binomial,
 };
 
-namespace {
-
-void knomial(const Problem& in, ScheduleBuilder& schedule) {
+static void knomial(const Problem& in, ScheduleBuilder& schedule) {
     reduce_to_root(in, in.agreed.tuning.ports, schedule);
 }
-
-}  // namespace
 
 // Reduction along a tree in which a rank receives from k children at a time, with k ports, and
 // combines their operands. Any number of ranks, any root, also for operations that do not commute.
@@ -56,14 +49,10 @@ extern const Algorithm reduce_knomial = {
     .build = knomial,
 };
 
-namespace {
-
-void bine(const Problem& in, ScheduleBuilder& schedule) {
+static void bine(const Problem& in, ScheduleBuilder& schedule) {
     const Tree tree = bine_tree(in.rank, in.ranks(), in.root());
     reduce_along(tree, /*ports=*/1, in.send.block(), in.recv.block(), schedule);
 }
-
-}  // namespace
 
 // Reduction along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways:
 // ranks at numbers in base -2 whose lowest digits are complements of each other are parent and
@@ -82,9 +71,7 @@ extern const Algorithm reduce_bine = {
     .build = bine,
 };
 
-namespace {
-
-void reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
+static void reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
     const Region operand = in.send.block();
     const Region into = in.recv.block();
     const Region mine = in.is_root()
@@ -101,8 +88,6 @@ void reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) {
         schedule.recv(part_of_rank(in.agreed, into, from), from, {unread});
     }
 }
-
-}  // namespace
 
 // Reduce in p - 1 steps and p - 1 messages to the root: the vector is cut into one block per rank.
 // In step i rank r sends block r + i to rank r + i, which combines what it gets in rank order and

@@ -151,15 +151,11 @@ void prefix_by_hypercube(const Problem& in, Own own, ScheduleBuilder& schedule) 
     for (std::int64_t bit = 1; bit < in.ranks(); bit *= 2) cube.exchange(bit);
 }
 
-namespace {
-
-void scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
+static void scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), in.recv.block());
     prefix_by_doubling(in, 0, in.recv.block(), ready, schedule);
 }
-
-}  // namespace
 
 // Scan by recursive doubling: in step k every rank sends the combination of up to 2^k operands, the
 // last of which is its own, to the rank 2^k above it, which prepends it to what it has. Any number
@@ -173,9 +169,7 @@ extern const Algorithm scan_recursive_doubling = {
     .build = scan_by_doubling,
 };
 
-namespace {
-
-void exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
+static void exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
     OpId sent = no_op;
     if (in.rank + 1 < in.ranks()) sent = schedule.send(in.send.block(), in.rank + 1);
     if (in.rank == 0) return;
@@ -187,11 +181,9 @@ void exscan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 // The second rank sends the most, of three and more.
-std::int64_t exscan_sent_messages(const GlobalArgs& a) {
+static std::int64_t exscan_sent_messages(const GlobalArgs& a) {
     return a.ranks < 3 ? a.ranks - 1 : 1 + ceil_log2(a.ranks - 1);
 }
-
-}  // namespace
 
 // Exclusive scan by recursive doubling: every rank passes its operand on to the next one; then all
 // but the first scan the operands that they received. Any number of ranks, also for operations that
@@ -205,13 +197,9 @@ extern const Algorithm exscan_recursive_doubling = {
     .build = exscan_by_doubling,
 };
 
-namespace {
-
-void scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
+static void scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
     prefix_by_hypercube(in, Own::included, schedule);
 }
-
-}  // namespace
 
 // Scan in a hypercube: in step k a rank exchanges the combination of its block of 2^k ranks with
 // the rank that differs in bit k; the upper one prepends what it gets to its own. Only what is
@@ -228,13 +216,9 @@ extern const Algorithm scan_hypercube = {
     .build = scan_in_hypercube,
 };
 
-namespace {
-
-void exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
+static void exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
     prefix_by_hypercube(in, Own::excluded, schedule);
 }
-
-}  // namespace
 
 // Exclusive scan in a hypercube: scan's algorithm, without this rank's operand. Any number of
 // ranks, also for operations that do not commute.
@@ -250,9 +234,7 @@ extern const Algorithm exscan_hypercube = {
     .build = exscan_in_hypercube,
 };
 
-namespace {
-
-void scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
+static void scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     const Region sum = in.recv.block();
     OpId ready = schedule.start();
     if (!in.in_place) ready = schedule.copy(in.send.block(), sum);
@@ -262,8 +244,6 @@ void scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     }
     if (in.rank + 1 < in.ranks()) schedule.send(sum, in.rank + 1, {ready});
 }
-
-}  // namespace
 
 // Scan along a line: every rank combines the result of the rank below it with its own operand, and
 // passes that on. Any number of ranks, also for operations that do not commute.
@@ -278,9 +258,7 @@ extern const Algorithm scan_linear = {
     .build = scan_along_line,
 };
 
-namespace {
-
-void exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
+static void exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     const Region own = in.send.block();
     const bool is_last = in.rank + 1 == in.ranks();
     if (in.rank == 0) {
@@ -297,8 +275,6 @@ void exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
     const OpId arrived = schedule.recv(below, in.rank - 1, {in.in_place ? copied : no_op});
     schedule.send(sum, in.rank + 1, {schedule.reduce(below, sum, {copied, arrived})});
 }
-
-}  // namespace
 
 // Exclusive scan along a line: every rank gets the combination of the operands of the ranks below
 // it, and passes it on combined with its own operand. Any number of ranks, also for operations that

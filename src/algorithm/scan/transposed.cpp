@@ -97,9 +97,7 @@ std::int64_t transposed_bytes(const GlobalArgs& a) {
     return a.bytes + (a.ranks - 2) * part_of_rank(a, {.bytes = a.bytes}, 0).bytes;
 }
 
-void scan(const Problem& in, ScheduleBuilder& schedule) {
-    prefix_transposed(in, true, schedule);
-}
+void scan(const Problem& in, ScheduleBuilder& schedule) { prefix_transposed(in, true, schedule); }
 
 void exscan(const Problem& in, ScheduleBuilder& schedule) {
     prefix_transposed(in, false, schedule);
@@ -122,15 +120,11 @@ extern const Algorithm scan_transposed = {
     .build = scan,
 };
 
-namespace {
-
 // From four ranks on, one round more than scan's: the last rank sends no operand, and the first
 // gets no result.
-std::int64_t exscan_rounds(const GlobalArgs& a) {
+static std::int64_t exscan_rounds(const GlobalArgs& a) {
     return transposed_messages(a) + (a.ranks > 3 ? 1 : 0);
 }
-
-}  // namespace
 
 // Exclusive scan of long vectors: each rank computes one part of all ranks' results. Any number of
 // ranks, also for operations that do not commute; parts hold whole elements and may be empty.

@@ -5,9 +5,8 @@
 #include "shape/ring.h"
 
 namespace weft::algorithm {
-namespace {
 
-void flat(const Problem& in, ScheduleBuilder& schedule) {
+static void flat(const Problem& in, ScheduleBuilder& schedule) {
     if (!in.is_root()) {
         schedule.recv(in.recv.block(), in.root());
         return;
@@ -19,8 +18,6 @@ void flat(const Problem& in, ScheduleBuilder& schedule) {
     }
     if (!in.in_place) schedule.copy(in.send.block(in.rank), in.recv.block());
 }
-
-}  // namespace
 
 // Scatter straight from the root: it sends every rank its block, all at once. Every block is sent
 // once, but the root sends all messages. Any number of ranks, any root.
@@ -35,13 +32,9 @@ extern const Algorithm scatter_flat = {
     .build = flat,
 };
 
-namespace {
-
-void binomial(const Problem& in, ScheduleBuilder& schedule) {
+static void binomial(const Problem& in, ScheduleBuilder& schedule) {
     scatter_along(binomial_tree(in.rank, in.ranks(), in.root()), in, schedule);
 }
-
-}  // namespace
 
 // Scatter along a binomial tree: every rank gets the blocks of its subtree in one message and sends
 // its children theirs. The root sends only ceil(log2 ranks) messages, but blocks are sent several
@@ -57,14 +50,10 @@ extern const Algorithm scatter_binomial = {
     .build = binomial,
 };
 
-namespace {
-
-void knomial(const Problem& in, ScheduleBuilder& schedule) {
+static void knomial(const Problem& in, ScheduleBuilder& schedule) {
     scatter_along(knomial_tree(in.rank, in.ranks(), in.root(), in.agreed.tuning.radix()), in,
                   schedule);
 }
-
-}  // namespace
 
 // Scatter along a tree in which a rank sends to k children at a time, with k ports: every rank gets
 // the blocks of its subtree in one message. Any number of ranks, any root.
