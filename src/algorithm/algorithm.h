@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithm/problem.h"
+#include "algorithm/sources.h"
 #include "schedule/builder.h"
 
 namespace weft::algorithm {

@@ -78,9 +78,7 @@ static std::int64_t hierarchical_messages(const GlobalArgs& a) {
 // dissemination, and each leader releases its node. Any number of ranks and nodes.
 extern const Algorithm barrier_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Zhu, Goodell, Gropp, Thakur: Hierarchical Collectives in MPICH2, 2009, "
-        "doi:10.1007/978-3-642-03770-2_41",
+    .source = zhu_2009,
     .follows_topology = true,
     .rounds =
         [](const GlobalArgs& a) {

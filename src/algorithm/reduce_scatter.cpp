@@ -56,9 +56,7 @@ static void pairwise(const Problem& in, ScheduleBuilder& schedule) {
 // also for operations that do not commute.
 extern const Algorithm reduce_scatter_pairwise = {
     .name = "pairwise",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
@@ -106,9 +104,7 @@ static void recursive_halving(const Problem& in, ScheduleBuilder& schedule) {
 // is a power of two; the operation commutes.
 extern const Algorithm reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .needs = {.commutative = true, .ranks_are_a_power_of_ports_plus_1 = true},
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
@@ -125,9 +121,7 @@ static void circulant(const Problem& in, ScheduleBuilder& schedule) {
 // results and combines the others with what arrives. Any number of ranks; the operation commutes.
 extern const Algorithm reduce_scatter_circulant = {
     .name = "circulant",
-    .source =
-        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
-        "arXiv:2410.14234",
+    .source = traff_2024_reduce_scatter,
     .needs = {.commutative = true},
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },

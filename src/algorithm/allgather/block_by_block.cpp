@@ -22,9 +22,7 @@ static void ring(const Problem& in, ScheduleBuilder& schedule) {
 // block arrives at its final place: for large blocks. Any number of ranks.
 extern const Algorithm allgather_ring = {
     .name = "ring",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes_of_others_max(); },
@@ -44,9 +42,7 @@ static void linear(const Problem& in, ScheduleBuilder& schedule) {
 // and lets the transport order the messages. Any number of ranks.
 extern const Algorithm allgather_linear = {
     .name = "linear",
-    .source =
-        "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
-        "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
+    .source = hoefler_2007,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },

@@ -98,9 +98,7 @@ static void circulant(const Problem& in, ScheduleBuilder& schedule) {
 // Any number of ranks.
 extern const Algorithm allgather_circulant = {
     .name = "circulant",
-    .source =
-        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
-        "arXiv:2410.14234",
+    .source = traff_2024_reduce_scatter,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max =

@@ -216,9 +216,7 @@ std::int64_t HalvesExchange::sent_bytes_max(const GlobalArgs& a) {
 // rank order, and all ranks get the same bits.
 extern const Algorithm allreduce_recursive_doubling = {
     .name = "recursive_doubling",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::powers_of_two,
     .rounds = WholeExchange::rounds,
     .sent_messages_max = WholeExchange::sent_messages_max,

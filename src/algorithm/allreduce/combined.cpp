@@ -25,9 +25,7 @@ static void reduce_bcast(const Problem& in, ScheduleBuilder& schedule) {
 // for operations that do not commute.
 extern const Algorithm allreduce_reduce_bcast = {
     .name = "reduce_bcast",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
@@ -60,9 +58,7 @@ static std::int64_t sent_bytes(const GlobalArgs& a) {
 // that do not commute; blocks hold whole elements and may be empty.
 extern const Algorithm allreduce_reduce_scatter_allgather = {
     .name = "reduce_scatter_allgather",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
@@ -96,9 +92,7 @@ static std::int64_t circulant_bytes(const GlobalArgs& a) {
 // operation commutes.
 extern const Algorithm allreduce_circulant = {
     .name = "circulant",
-    .source =
-        "Träff: Optimal, Non-pipelined Reduce-scatter and Allreduce Algorithms, 2024, "
-        "arXiv:2410.14234",
+    .source = traff_2024_reduce_scatter,
     .needs = {.commutative = true},
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return 2 * ceil_log2(a.ranks); },

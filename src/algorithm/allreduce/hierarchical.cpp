@@ -98,9 +98,7 @@ std::int64_t rounds(const GlobalArgs& a) {
 
 extern const Algorithm allreduce_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Zhu, Goodell, Gropp, Thakur: Hierarchical Collectives in MPICH2, 2009, "
-        "doi:10.1007/978-3-642-03770-2_41",
+    .source = zhu_2009,
     .needs = {.commutative = true},
     .tunes = Tunes::inner,
     .follows_topology = true,

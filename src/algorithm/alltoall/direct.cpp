@@ -23,9 +23,7 @@ static void shift(const Problem& in, ScheduleBuilder& schedule) {
 // behind, one message at a time each way. Any number of ranks.
 extern const Algorithm alltoall_shift = {
     .name = "shift",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
@@ -51,9 +49,7 @@ static void pairwise(const Problem& in, ScheduleBuilder& schedule) {
 // if it is odd, one rank is idle in each step.
 extern const Algorithm alltoall_pairwise = {
     .name = "pairwise",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .source = kaiser_2009_alltoall,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return pairing_steps(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
@@ -75,9 +71,7 @@ static void flat(const Problem& in, ScheduleBuilder& schedule) {
 // waits for anything else. Any number of ranks.
 extern const Algorithm alltoall_flat = {
     .name = "flat",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .source = kaiser_2009_alltoall,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },

@@ -22,9 +22,7 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
 
 extern const Algorithm alltoall_torus = {
     .name = "torus",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.2",
+    .source = kaiser_2009_alltoall,
     .needs = {.torus = true},
     .rounds = [](const GlobalArgs& a) { return alltoall_bruck.rounds(a); },
     .sent_messages_max = [](const GlobalArgs& a) { return alltoall_bruck.sent_messages_max(a); },

@@ -72,9 +72,7 @@ static void chain_rounds(const Problem& in, ScheduleBuilder& schedule) {
 // cost. Any number of ranks, any root; zero bytes need no messages.
 extern const Algorithm bcast_chain_rounds = {
     .name = "chain_rounds",
-    .source =
-        "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
-        "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
+    .source = hoefler_2007,
     .tunes = Tunes::segments,
     .rounds =
         [](const GlobalArgs& a) {

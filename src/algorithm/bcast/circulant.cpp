@@ -86,9 +86,7 @@ std::int64_t sent_bytes(const GlobalArgs& a) {
 
 extern const Algorithm bcast_circulant = {
     .name = "circulant",
-    .source =
-        "Träff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
-        "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
+    .source = traff_2024_broadcast,
     .tunes = Tunes::segments,
     .rounds = [](const GlobalArgs& a) { return circulant_rounds(a, segment_count(a)); },
     // By the root: it sends in every round.

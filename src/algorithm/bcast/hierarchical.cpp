@@ -51,9 +51,7 @@ Cost cost(const GlobalArgs& a) {
 
 extern const Algorithm bcast_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective "
-        "Operation Performance, 2000, doi:10.1109/IPDPS.2000.846009",
+    .source = karonis_2000,
     .follows_topology = true,
     .rounds = [](const GlobalArgs& a) { return cost(a).rounds; },
     .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },

@@ -5,9 +5,10 @@
 
 namespace weft::algorithm {
 
-static void binomial(const Problem& in, ScheduleBuilder& schedule) {
-    bcast_along(binomial_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
-                schedule, in.agreed.tuning.throttle);
+template <Tree (*tree)(Rank rank, Rank ranks, Rank root)>
+static void along(const Problem& in, ScheduleBuilder& schedule) {
+    bcast_along(tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(), schedule,
+                in.agreed.tuning.throttle);
 }
 
 // Broadcast along a binomial tree: in each round every rank that has the data sends it to one that
@@ -15,20 +16,13 @@ static void binomial(const Problem& in, ScheduleBuilder& schedule) {
 // largest subtree first. For small messages, any number of ranks, and any root.
 extern const Algorithm bcast_binomial = {
     .name = "binomial",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .tunes = Tunes::throttle,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
-    .build = binomial,
+    .build = along<binomial_tree>,
 };
-
-static void binomial_libnbc(const Problem& in, ScheduleBuilder& schedule) {
-    bcast_along(doubling_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
-                schedule, in.agreed.tuning.throttle);
-}
 
 // Broadcast along LibNBC's binomial tree, in which a rank sends to the nearest child first: in
 // round k the ranks below 2^k, counted from the root, send to those 2^k ahead. It takes as many
@@ -42,7 +36,7 @@ extern const Algorithm bcast_binomial_libnbc = {
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
-    .build = binomial_libnbc,
+    .build = along<doubling_tree>,
 };
 
 static void knomial(const Problem& in, ScheduleBuilder& schedule) {
@@ -61,9 +55,7 @@ static std::int64_t knomial_sent_messages(const GlobalArgs& a) {
 // the factor k + 1. With one port it is a binomial tree. Any number of ranks, any root.
 extern const Algorithm bcast_knomial = {
     .name = "knomial",
-    .source =
-        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
-        "doi:10.1109/CLUSTER52292.2023.00013",
+    .source = wilkins_2023,
     .tunes = Tunes::ports,
     .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks);
@@ -73,11 +65,6 @@ extern const Algorithm bcast_knomial = {
     .build = knomial,
 };
 
-static void bine(const Problem& in, ScheduleBuilder& schedule) {
-    bcast_along(bine_tree(in.rank, in.ranks(), in.root()), in.recv.block(), schedule.start(),
-                schedule, in.agreed.tuning.throttle);
-}
-
 // Broadcast along a Bine tree, which has a binomial tree's rounds and messages, but shorter ways:
 // ranks at numbers in base -2 whose lowest digits are complements of each other are parent and
 // child, so children lie on both sides of their parent, and fewer messages leave a group of nearby
@@ -85,14 +72,12 @@ static void bine(const Problem& in, ScheduleBuilder& schedule) {
 // ranks beyond a power of two get the data from a neighbor.
 extern const Algorithm bcast_bine = {
     .name = "bine",
-    .source =
-        "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
-        "Locality, 2025, doi:10.1145/3712285.3759835, arXiv:2508.17311 (distance halving)",
+    .source = de_sensi_2025,
     .tunes = Tunes::throttle,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return floor_log2(a.ranks); },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * floor_log2(a.ranks); },
-    .build = bine,
+    .build = along<bine_tree>,
 };
 
 }  // namespace weft::algorithm

@@ -21,9 +21,7 @@ static void flat(const Problem& in, ScheduleBuilder& schedule) {
 // block is sent once, but the root gets a message from each rank. Any number of ranks, any root.
 extern const Algorithm gather_flat = {
     .name = "flat",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .source = kaiser_2009_gather,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
@@ -51,9 +49,7 @@ static void sequential(const Problem& in, ScheduleBuilder& schedule) {
 // an empty message, so that blocks do not compete on the way. Any number of ranks, any root.
 extern const Algorithm gather_sequential = {
     .name = "sequential",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .source = kaiser_2009_gather,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },

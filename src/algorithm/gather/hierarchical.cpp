@@ -87,9 +87,7 @@ std::int64_t sent_bytes(const GlobalArgs& a) {
 
 extern const Algorithm gather_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004, "
-        "page 80 (no DOI that could be checked)",
+    .source = traff_2004,
     .follows_topology = true,
     .rounds = rounds,
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },

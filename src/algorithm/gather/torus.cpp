@@ -42,9 +42,7 @@ std::int64_t sent_bytes(const GlobalArgs& a) {
 
 extern const Algorithm gather_torus = {
     .name = "torus",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .source = kaiser_2009_gather,
     .needs = {.torus = true},
     .rounds = rounds,
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },

@@ -16,9 +16,7 @@ static void binomial(const Problem& in, ScheduleBuilder& schedule) {
 // small blocks. Any number of ranks, any root.
 extern const Algorithm gather_binomial = {
     .name = "binomial",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .source = kaiser_2009_gather,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * knomial_subtree_max(a.ranks, 2); },
@@ -43,9 +41,7 @@ static std::int64_t binary_rounds(std::int64_t ranks) {
 // Any number of ranks, any root.
 extern const Algorithm gather_binary = {
     .name = "binary",
-    .source =
-        "Kaiser, Hoefler, Bierbaum, Bemmerl: Implementation and Analysis of Nonblocking Collective "
-        "Operations on SCI Networks, 2009, doi:10.1109/IPDPS.2009.5160892, section 3.1",
+    .source = kaiser_2009_gather,
     .rounds = [](const GlobalArgs& a) { return binary_rounds(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks / 2); },
@@ -62,9 +58,7 @@ static void knomial(const Problem& in, ScheduleBuilder& schedule) {
 // root.
 extern const Algorithm gather_knomial = {
     .name = "knomial",
-    .source =
-        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
-        "doi:10.1109/CLUSTER52292.2023.00013",
+    .source = wilkins_2023,
     .tunes = Tunes::ports,
     .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks);

@@ -179,9 +179,7 @@ std::int64_t sent_messages(const GlobalArgs& a) { return a.ranks == 1 ? 0 : segm
 
 extern const Algorithm reduce_circulant = {
     .name = "circulant",
-    .source =
-        "Träff: Optimal Broadcast Schedules in Logarithmic Time with Applications to Broadcast, "
-        "All-Broadcast, Reduction and All-Reduction, 2024, arXiv:2407.18004",
+    .source = traff_2024_broadcast,
     .needs = {.commutative = true},
     .tunes = Tunes::segments,
     .rounds = [](const GlobalArgs& a) { return circulant_rounds(a, segment_count(a)); },

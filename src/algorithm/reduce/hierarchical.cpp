@@ -71,9 +71,7 @@ std::int64_t rounds(const GlobalArgs& a) {
 
 extern const Algorithm reduce_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Karonis et al.: Exploiting Hierarchy in Parallel Computer Networks to Optimize Collective "
-        "Operation Performance, 2000, doi:10.1109/IPDPS.2000.846009",
+    .source = karonis_2000,
     .needs = {.commutative = true},
     .follows_topology = true,
     .rounds = rounds,

@@ -17,9 +17,7 @@ static void binomial(const Problem& in, ScheduleBuilder& schedule) {
 // the root.
 extern const Algorithm reduce_binomial = {
     .name = "binomial",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log2(a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
@@ -37,9 +35,7 @@ static void knomial(const Problem& in, ScheduleBuilder& schedule) {
 // combines their operands. Any number of ranks, any root, also for operations that do not commute.
 extern const Algorithm reduce_knomial = {
     .name = "knomial",
-    .source =
-        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
-        "doi:10.1109/CLUSTER52292.2023.00013",
+    .source = wilkins_2023,
     .tunes = Tunes::ports,
     .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks) + (!a.commutative && a.root != 0 ? 1 : 0);
@@ -61,9 +57,7 @@ static void bine(const Problem& in, ScheduleBuilder& schedule) {
 // sides of their top.
 extern const Algorithm reduce_bine = {
     .name = "bine",
-    .source =
-        "De Sensi et al.: Bine Trees: Enhancing Collective Operations by Optimizing Communication "
-        "Locality, 2025, doi:10.1145/3712285.3759835, arXiv:2508.17311 (distance halving)",
+    .source = de_sensi_2025,
     .needs = {.commutative = true},
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
@@ -95,9 +89,7 @@ static void reduce_scatter_gather(const Problem& in, ScheduleBuilder& schedule) 
 // commute; blocks hold whole elements and may be empty.
 extern const Algorithm reduce_reduce_scatter_gather = {
     .name = "reduce_scatter_gather",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return 2 * (a.ranks - 1); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t {

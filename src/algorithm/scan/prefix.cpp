@@ -162,7 +162,7 @@ static void scan_by_doubling(const Problem& in, ScheduleBuilder& schedule) {
 // of ranks, also for operations that do not commute.
 extern const Algorithm scan_recursive_doubling = {
     .name = "recursive_doubling",
-    .source = "Hillis, Steele: Data Parallel Algorithms, 1986, doi:10.1145/7902.7903",
+    .source = hillis_1986,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * ceil_log2(a.ranks); },
@@ -190,7 +190,7 @@ static std::int64_t exscan_sent_messages(const GlobalArgs& a) {
 // do not commute.
 extern const Algorithm exscan_recursive_doubling = {
     .name = "recursive_doubling",
-    .source = "Hillis, Steele: Data Parallel Algorithms, 1986, doi:10.1145/7902.7903",
+    .source = hillis_1986,
     .rounds = exscan_sent_messages,
     .sent_messages_max = exscan_sent_messages,
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * exscan_sent_messages(a); },
@@ -206,9 +206,7 @@ static void scan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
 // needed is sent. Any number of ranks, also for operations that do not commute.
 extern const Algorithm scan_hypercube = {
     .name = "hypercube",
-    .source =
-        "Sanders, Mehlhorn, Dietzfelbinger, Dementiev: Sequential and Parallel Algorithms and Data "
-        "Structures, 2019, doi:10.1007/978-3-030-25209-0, chapter 13",
+    .source = sanders_2019,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
@@ -224,9 +222,7 @@ static void exscan_in_hypercube(const Problem& in, ScheduleBuilder& schedule) {
 // ranks, also for operations that do not commute.
 extern const Algorithm exscan_hypercube = {
     .name = "hypercube",
-    .source =
-        "Sanders, Mehlhorn, Dietzfelbinger, Dementiev: Sequential and Parallel Algorithms and Data "
-        "Structures, 2019, doi:10.1007/978-3-030-25209-0, chapter 13",
+    .source = sanders_2019,
     .reproducible = Reproducible::always,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
@@ -249,9 +245,7 @@ static void scan_along_line(const Problem& in, ScheduleBuilder& schedule) {
 // passes that on. Any number of ranks, also for operations that do not commute.
 extern const Algorithm scan_linear = {
     .name = "linear",
-    .source =
-        "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
-        "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
+    .source = hoefler_2007,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },
@@ -281,9 +275,7 @@ static void exscan_along_line(const Problem& in, ScheduleBuilder& schedule) {
 // do not commute.
 extern const Algorithm exscan_linear = {
     .name = "linear",
-    .source =
-        "Hoefler, Lumsdaine, Rehm: Implementation and Performance Analysis of Non-Blocking "
-        "Collective Operations for MPI, 2007, doi:10.1145/1362622.1362692",
+    .source = hoefler_2007,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return a.ranks - 1; },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return a.ranks > 1 ? 1 : 0; },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.ranks > 1 ? a.bytes : 0; },

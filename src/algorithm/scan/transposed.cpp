@@ -109,10 +109,7 @@ void exscan(const Problem& in, ScheduleBuilder& schedule) {
 // also for operations that do not commute; parts hold whole elements and may be empty.
 extern const Algorithm scan_transposed = {
     .name = "transposed",
-    .source =
-        "Weft; after the reduce-scatter and allgather of Thakur, Rabenseifner, Gropp: Optimization "
-        "of "
-        "Collective Communication Operations in MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = weft_after_thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = transposed_messages,
     .sent_messages_max = transposed_messages,
@@ -130,10 +127,7 @@ static std::int64_t exscan_rounds(const GlobalArgs& a) {
 // ranks, also for operations that do not commute; parts hold whole elements and may be empty.
 extern const Algorithm exscan_transposed = {
     .name = "transposed",
-    .source =
-        "Weft; after the reduce-scatter and allgather of Thakur, Rabenseifner, Gropp: Optimization "
-        "of "
-        "Collective Communication Operations in MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = weft_after_thakur_2005,
     .reproducible = Reproducible::always,
     .rounds = exscan_rounds,
     .sent_messages_max = transposed_messages,

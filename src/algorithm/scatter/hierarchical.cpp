@@ -79,9 +79,7 @@ ScatterCost cost(const GlobalArgs& a) {
 
 extern const Algorithm scatter_hierarchical = {
     .name = "hierarchical",
-    .source =
-        "Träff: Hierarchical Gather/Scatter Algorithms with Graceful Degradation, IPDPS 2004, "
-        "page 80 (no DOI that could be checked)",
+    .source = traff_2004,
     .follows_topology = true,
     .rounds = [](const GlobalArgs& a) { return cost(a).rounds; },
     .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },

@@ -41,9 +41,7 @@ static void binomial(const Problem& in, ScheduleBuilder& schedule) {
 // times: for small blocks. Any number of ranks, any root.
 extern const Algorithm scatter_binomial = {
     .name = "binomial",
-    .source =
-        "Thakur, Rabenseifner, Gropp: Optimization of Collective Communication Operations in "
-        "MPICH, 2005, doi:10.1177/1094342005051521",
+    .source = thakur_2005,
     .rounds = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_messages_max = [](const GlobalArgs& a) -> std::int64_t { return ceil_log2(a.ranks); },
     .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * (a.ranks - 1); },
@@ -59,9 +57,7 @@ static void knomial(const Problem& in, ScheduleBuilder& schedule) {
 // the blocks of its subtree in one message. Any number of ranks, any root.
 extern const Algorithm scatter_knomial = {
     .name = "knomial",
-    .source =
-        "Wilkins et al.: Generalized Collective Algorithms for the Exascale Era, 2023, "
-        "doi:10.1109/CLUSTER52292.2023.00013",
+    .source = wilkins_2023,
     .tunes = Tunes::ports,
     .rounds = [](const GlobalArgs& a) -> std::int64_t {
         return ceil_log(a.tuning.radix(), a.ranks);
