@@ -168,6 +168,13 @@ class KnownSetting {
 // "WEFT_TIMEOUT = 'two'; expected ...".
 using Setting = Result<std::optional<std::int64_t>>;
 Setting number_setting(KnownSetting setting);
+// Changes `value` if the setting is set.
+template <class Number>
+Status read_number(KnownSetting setting, Number& value) {
+    const Setting number = number_setting(setting);
+    if (number.is_ok() && *number) value = static_cast<Number>(**number);
+    return number.status();
+}
 Result<std::optional<std::string_view>> word_setting(KnownSetting setting);
 // Of the values 0 and 1.
 Result<bool> switch_setting(KnownSetting setting, bool if_not_set = false);

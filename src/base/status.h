@@ -63,6 +63,11 @@ class [[nodiscard]] Result {
     T& operator*() { return value_; }
     const T& operator*() const { return value_; }
     T* operator->() { return &value_; }
+    // Moves the value, if there is one, to `place`.
+    Status move_to(T& place) {
+        if (is_ok()) place = std::move(value_);
+        return status_;
+    }
 
   private:
     T value_{};

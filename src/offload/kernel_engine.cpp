@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/setting.h"
-
 #if WEFT_HAS_KERNEL
 #include "offload/task_ring.h"
 #endif
@@ -27,12 +25,6 @@ const std::string& kernel_engine_absence() {
     static const std::string absence = std::string("not in this build: ") + WEFT_KERNEL_ABSENCE;
 #endif
     return absence;
-}
-
-Result<unsigned> queue_depth_from_environment() {
-    Setting depth = number_setting("queue_depth");
-    if (!depth.is_ok()) return depth.status();
-    return static_cast<unsigned>(depth->value_or(Offload::Options().queue_depth));
 }
 
 std::unique_ptr<Offload> make_offload([[maybe_unused]] const std::vector<Transport*>& routes,

@@ -180,9 +180,6 @@ class Offload : public CompletionSource {
 // old. Empty: it can. Tried once, then remembered.
 const std::string& kernel_engine_absence();
 
-// The setting queue_depth: Offload::Options::queue_depth.
-Result<unsigned> queue_depth_from_environment();
-
 // Null: no rank has dedicated connections, or kernel_engine_absence() says why.
 std::unique_ptr<Offload> make_offload(const std::vector<Transport*>& routes,
                                       Offload::Options options);

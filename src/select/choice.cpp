@@ -150,10 +150,8 @@ Result<std::vector<NamedChoice>> parse_choices(std::string_view list, const std:
     }
     for (NamedChoice& one : choices) {
         const CollectiveSpec& spec = algorithm::spec_of(one.collective);
-        const Result<Choice> choice =
-            parse_choice(spec, one.text, choice_name(name, one.collective));
-        if (!choice.is_ok()) return choice.status();
-        one.choice = *choice;
+        WEFT_RETURN_IF_NOT_OK(
+            parse_choice(spec, one.text, choice_name(name, one.collective)).move_to(one.choice));
     }
     return choices;
 }

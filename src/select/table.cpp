@@ -48,9 +48,7 @@ Status AlgorithmTable::add_line(std::string_view text, const std::string& where)
                        where.c_str(), static_cast<int>(std::min(all.size(), quoted_max)),
                        all.data(), engine_names().c_str());
     }
-    Result<Choice> choice = parse_choice(*spec, word, where);
-    if (!choice.is_ok()) return choice.status();
-    line.choice = *choice;
+    WEFT_RETURN_IF_NOT_OK(parse_choice(*spec, word, where).move_to(line.choice));
     lines_.push_back(line);
     return ok;
 }

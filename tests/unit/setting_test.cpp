@@ -373,10 +373,9 @@ TEST(SettingTable, HasTheDefaults) {
     EXPECT_FALSE(tcp.connects_ahead);
 #endif
     EXPECT_EQ(shm.large, shm::LargeMethod::ring);
-    const Result<unsigned> depth = queue_depth_from_environment();
-    ASSERT_TRUE(depth.is_ok());
-    EXPECT_EQ(in_table("queue_depth"), number(*depth));
-    expect_in(resources, "| `queue_depth` | " + number(*depth));
+    const unsigned depth = Offload::Options().queue_depth;
+    EXPECT_EQ(in_table("queue_depth"), number(depth));
+    expect_in(resources, "| `queue_depth` | " + number(depth));
     const std::string engine = traits(default_engine).name;
     expect_in(manual, ".It Cm " + engine + "\nThe default:");
     expect_in(using_weft, "| `" + engine + "` (default) |");

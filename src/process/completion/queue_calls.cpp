@@ -47,9 +47,7 @@ Status mark_request(Process& process, weft_request request, weft_completion_queu
     const bool marks = queue != WEFT_COMPLETION_QUEUE_NULL;
     CompletionQueue* into = nullptr;
     if (marks) {
-        Result<CompletionQueue*> found = find_queue(process, queue);
-        if (!found.is_ok()) return found.status();
-        into = *found;
+        WEFT_RETURN_IF_NOT_OK(find_queue(process, queue).move_to(into));
     }
     if (request == WEFT_REQUEST_NULL) {
         if (!marks) return ok;

@@ -1,6 +1,5 @@
 #include "process/join/join.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -108,30 +107,14 @@ Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     Result<EngineKind> engine = engine_from_environment();
     if (!engine.is_ok()) return engine.status();
     parts.engine.kind = usable(*engine);
-    Result<unsigned> queue_depth = queue_depth_from_environment();
-    if (!queue_depth.is_ok()) return queue_depth.status();
-    wishes.offload.queue_depth = *queue_depth;
-    Result<Selector> selector = Selector::from_environment();
-    if (!selector.is_ok()) return selector.status();
-    parts.settings.selector = *selector;
-    Result<bool> reproducible = switch_setting("WEFT_REPRODUCIBLE");
-    if (!reproducible.is_ok()) return reproducible.status();
-    parts.settings.reproducible = *reproducible;
-
-    Result<bool> checks_calls = switch_setting("WEFT_CHECK");
-    if (!checks_calls.is_ok()) return checks_calls.status();
-    parts.checks_calls = *checks_calls;
+    WEFT_RETURN_IF_NOT_OK(read_number("queue_depth", wishes.offload.queue_depth));
+    WEFT_RETURN_IF_NOT_OK(Selector::from_environment().move_to(parts.settings.selector));
+    WEFT_RETURN_IF_NOT_OK(switch_setting("WEFT_REPRODUCIBLE").move_to(parts.settings.reproducible));
+    WEFT_RETURN_IF_NOT_OK(switch_setting("WEFT_CHECK").move_to(parts.checks_calls));
     wishes.offload.offers_all = test_hooks().offers_all;
-    Result<ProgressCores> progress = ProgressCores::from_environment();
-    if (!progress.is_ok()) return progress.status();
-    wishes.progress = *progress;
-    Result<bool> on_demand = switch_setting("on_demand", true);
-    if (!on_demand.is_ok()) return on_demand.status();
-    wishes.on_demand = *on_demand;
-    Setting timeout = number_setting("WEFT_TIMEOUT");
-    if (!timeout.is_ok()) return timeout.status();
-    parts.engine.timeout_ns = timeout->value_or(Engine::no_deadline);
-    return ok;
+    WEFT_RETURN_IF_NOT_OK(ProgressCores::from_environment().move_to(wishes.progress));
+    WEFT_RETURN_IF_NOT_OK(switch_setting("on_demand", true).move_to(wishes.on_demand));
+    return read_number("WEFT_TIMEOUT", parts.engine.timeout_ns);
 }
 
 // For the card: a rank that cannot join says so there, because the others wait for it.
@@ -158,9 +141,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
 
     Result<std::unique_ptr<Startup>> startup = make_startup(oob);
     if (!startup.is_ok()) return mine.refusal != WEFT_OK ? refuse() : startup.status();
-    Result<std::string> job = new_job();
-    if (!job.is_ok()) return job.status();
-    parts.job = *job;
+    WEFT_RETURN_IF_NOT_OK(new_job().move_to(parts.job));
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     if (oob != nullptr) parts.job_dedicated = 0;

@@ -32,17 +32,13 @@ Result<TransportKind> Transports::wanted_from_environment() {
 
 Result<Transports> Transports::prepare(const weft_oob* oob) {
     Transports transports;
-    const Result<TransportKind> wanted = wanted_from_environment();
-    if (!wanted.is_ok()) return wanted.status();
-    transports.wanted_ = *wanted;
+    WEFT_RETURN_IF_NOT_OK(wanted_from_environment().move_to(transports.wanted_));
     if (transports.wanted_ == TransportKind::mpi) {
         if (oob == nullptr || oob->mpi.open == nullptr)
             return failure(WEFT_REFUSED_UNSUPPORTED,
                            "WEFT_TRANSPORT = 'mpi', but the program has not given its MPI to Weft; "
                            "expected weft_comm_from_mpi instead of weft_init");
-        Result<mpi::Settings> settings = mpi::Settings::from_environment();
-        if (!settings.is_ok()) return settings.status();
-        transports.mpi_settings_ = *settings;
+        WEFT_RETURN_IF_NOT_OK(mpi::Settings::from_environment().move_to(transports.mpi_settings_));
         transports.oob_ = oob;
         return transports;
     }

@@ -6,8 +6,15 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/setting.h"
 
 namespace weft {
+
+Result<mpi::Settings> mpi::Settings::from_environment() {
+    Settings settings;
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", settings.eager_threshold));
+    return settings;
+}
 
 namespace {
 

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/setting.h"
-#include "transport/common/eager_threshold.h"
 
 namespace weft::shm {
 namespace {
@@ -41,16 +40,12 @@ Settings Settings::defaults(std::size_t ranks_of_node) {
 Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
     Settings s = defaults(ranks_of_node);
 
-    const Setting ring = number_setting("shm_ring");
-    if (!ring.is_ok()) return ring.status();
-    if (*ring) s.ring_bytes = static_cast<std::size_t>(**ring);
+    WEFT_RETURN_IF_NOT_OK(read_number("shm_ring", s.ring_bytes));
     if (!std::has_single_bit(s.ring_bytes))
         return failure(WEFT_REFUSED_SETTING, "%s = %zu; expected a power of two",
                        setting_title("shm_ring").c_str(), s.ring_bytes);
 
-    Result<std::optional<std::size_t>> threshold = eager_threshold_from_environment();
-    if (!threshold.is_ok()) return threshold.status();
-    s.eager_threshold = threshold->value_or(s.eager_threshold);
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", s.eager_threshold));
 
     const Result<std::optional<std::string_view>> large = word_setting("WEFT_SHM_LARGE");
     if (!large.is_ok()) return large.status();

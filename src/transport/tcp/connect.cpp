@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/fd.h"
@@ -15,6 +16,41 @@
 #include "transport/tcp/handshake.h"
 
 namespace weft {
+
+namespace tcp {
+namespace {
+
+constexpr std::int64_t connections_max = 64;
+
+// "2", "2+8", "+8"
+Status read_connections(Settings& s) {
+    const std::string_view both = text_setting("connections");
+    if (both.empty()) return ok;
+    const std::size_t plus = both.find('+');
+    auto read = [](std::string_view number, std::int64_t min, std::uint32_t& into) {
+        const std::optional<std::int64_t> value = parse_whole_number(number);
+        if (!value || *value < min || *value > connections_max) return false;
+        into = static_cast<std::uint32_t>(*value);
+        return true;
+    };
+    const bool is_good = (plus == 0 || read(both.substr(0, plus), 1, s.connections)) &&
+                         (plus == both.npos || read(both.substr(plus + 1), 0, s.dedicated_max));
+    return is_good ? ok : refuse_setting("connections");
+}
+
+}  // namespace
+
+Result<Settings> Settings::from_environment() {
+    Settings s;
+    s.interfaces = text_setting("WEFT_INTERFACES");
+    WEFT_RETURN_IF_NOT_OK(read_connections(s));
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", s.eager_threshold));
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_PEER_TIMEOUT", s.peer_timeout_ns));
+    WEFT_RETURN_IF_NOT_OK(connects_ahead_from_environment().move_to(s.connects_ahead));
+    return s;
+}
+
+}  // namespace tcp
 
 using tcp::Address;
 using tcp::Card;
@@ -54,9 +90,8 @@ Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings)
         return failure(WEFT_REFUSED_UNSUPPORTED, "the crypto library refuses HMAC-SHA-256");
     std::unique_ptr<TcpNode> node(new TcpNode);
     node->settings_ = settings;
-    Result<std::vector<Address>> addresses = tcp::addresses_of_interfaces(settings.interfaces);
-    if (!addresses.is_ok()) return addresses.status();
-    node->addresses_ = std::move(*addresses);
+    WEFT_RETURN_IF_NOT_OK(
+        tcp::addresses_of_interfaces(settings.interfaces).move_to(node->addresses_));
     for (Address& address : node->addresses_) {
         Result<Fd> listener = listen_at(address);
         if (!listener.is_ok()) return listener.status();

@@ -15,7 +15,10 @@ struct Settings {
     // dedicated ones
     std::uint32_t connections = 0;
     std::uint32_t dedicated_max = 16;
-    std::size_t eager_threshold = 128 * 1024;  // WEFT_RENDEZVOUS, in bytes
+    // WEFT_RENDEZVOUS, in bytes: messages of fewer are sent at once, larger ones wait for their
+    // receive. 0: only failure notices (context 0) are eager, which orders them before the
+    // cancellations that they explain.
+    std::size_t eager_threshold = 128 * 1024;
     // Over several links, messages of this size and more are cut into a piece for each. (Uniform on
     // all ranks.)
     std::size_t cut_bytes_min = 64 * 1024;

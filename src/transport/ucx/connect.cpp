@@ -158,6 +158,15 @@ bool may_have_fabric() {
     return false;
 }
 
+Result<Settings> Settings::from_environment() {
+    Settings settings;
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", settings.eager_threshold));
+    settings.eager_threshold = std::min(settings.eager_threshold, eager_bytes_max);
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_PEER_TIMEOUT", settings.peer_timeout_ns));
+    WEFT_RETURN_IF_NOT_OK(connects_ahead_from_environment().move_to(settings.connects_ahead));
+    return settings;
+}
+
 }  // namespace ucx
 
 using ucx::Card;
@@ -188,9 +197,7 @@ Result<std::unique_ptr<UcxNode>> UcxNode::prepare(const ucx::Settings& settings,
     options.only_fabric = only_fabric;
     options.peer_timeout_ns = settings.peer_timeout_ns;
     options.interfaces = text_setting("WEFT_INTERFACES");
-    Result<ucx::Workers> workers = ucx::Worker::open(options);
-    if (!workers.is_ok()) return workers.status();
-    node->workers_ = std::move(*workers);
+    WEFT_RETURN_IF_NOT_OK(ucx::Worker::open(options).move_to(node->workers_));
     if (!only_fabric && node->has_device(&Device::is_memory) && ucx::can_watch_processes() &&
         std::getenv("UCX_KEEPALIVE_INTERVAL") == nullptr) {
         options.keeps_alive = false;
