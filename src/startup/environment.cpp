@@ -14,17 +14,11 @@
 #include <string_view>
 
 #include "base/setting.h"
-#include "startup/directory.h"
 #include "startup/key_value.h"
-#include "startup/launched.h"
-#include "startup/pmi.h"
-#include "startup/pmix.h"
-#include "startup/startup.h"
+#include "startup/kinds.h"
 
 namespace weft {
 namespace {
-
-constexpr std::int64_t timeout_default_ns = 60'000'000'000;
 
 bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 
@@ -32,12 +26,6 @@ bool is_set(const char* name) { return std::getenv(name) != nullptr; }
 Setting whole_number(const char* name, std::int64_t min, std::int64_t max) {
     return number_setting(SettingInfo{name, nullptr, SettingForm::whole_number(min, max)});
 }
-
-struct JobRank {
-    Rank rank = 0;
-    Rank ranks = 1;
-    std::int64_t timeout_ns = timeout_default_ns;
-};
 
 // WEFT_RANK, WEFT_RANKS and WEFT_STARTUP_TIMEOUT.
 Result<JobRank> place_from_environment() {
@@ -52,10 +40,9 @@ Result<JobRank> place_from_environment() {
     if (!ranks.is_ok()) return ranks.status();
     const Setting rank = whole_number("WEFT_RANK", 0, **ranks - 1);
     if (!rank.is_ok()) return rank.status();
-    Setting timeout = number_setting("WEFT_STARTUP_TIMEOUT");
-    if (!timeout.is_ok()) return timeout.status();
-    return JobRank{static_cast<Rank>(**rank), static_cast<Rank>(**ranks),
-                   timeout->value_or(timeout_default_ns)};
+    JobRank place{static_cast<Rank>(**rank), static_cast<Rank>(**ranks)};
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_STARTUP_TIMEOUT", place.timeout_ns));
+    return place;
 }
 
 bool is_unix_stream(int fd) {
@@ -79,8 +66,7 @@ Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text
                        "weft run starts can join the job, not programs that it starts in turn",
                        text);
     }
-    return std::unique_ptr<Startup>(
-        std::make_unique<Launched>(place.rank, place.ranks, fd, place.timeout_ns));
+    return startup_by_weft_run(place, fd);
 }
 
 Result<std::unique_ptr<Startup>> in_directory(const JobRank& place, const std::string& path) {
@@ -88,8 +74,7 @@ Result<std::unique_ptr<Startup>> in_directory(const JobRank& place, const std::s
         return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP_DIR = '%s'; expected an absolute path",
                        path.c_str());
     }
-    return std::unique_ptr<Startup>(
-        std::make_unique<Directory>(place.rank, place.ranks, path, place.timeout_ns));
+    return startup_in_directory(place, path);
 }
 
 // PMI_RANK, PMI_SIZE and PMI_FD.
@@ -113,8 +98,8 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
                        "starts can join the job, not programs that it starts in turn",
                        std::getenv("PMI_FD"));
     }
-    return std::unique_ptr<Startup>(std::make_unique<Pmi>(
-        static_cast<Rank>(**rank), static_cast<Rank>(**ranks), static_cast<int>(**fd), timeout_ns));
+    return startup_by_pmi({static_cast<Rank>(**rank), static_cast<Rank>(**ranks), timeout_ns},
+                          static_cast<int>(**fd));
 }
 
 // Without --mpi, srun's tasks cannot find each other, which is rarely intended.
@@ -174,10 +159,9 @@ bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
 
 // Startup from the variables of an MPI launcher, if there is one.
 Result<std::unique_ptr<Startup>> launched_as_mpi() {
-    Setting timeout = number_setting("WEFT_STARTUP_TIMEOUT");
-    if (!timeout.is_ok()) return timeout.status();
-    const std::int64_t timeout_ns = timeout->value_or(timeout_default_ns);
-    if (speaks_pmix()) return Pmix::connect(timeout_ns);
+    std::int64_t timeout_ns = JobRank().timeout_ns;
+    WEFT_RETURN_IF_NOT_OK(read_number("WEFT_STARTUP_TIMEOUT", timeout_ns));
+    if (speaks_pmix()) return startup_by_pmix(timeout_ns);
     if (speaks_pmi()) return by_pmi(timeout_ns);
     warn_of_lone_tasks();
     warn_of_lone_rank();

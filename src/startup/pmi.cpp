@@ -1,4 +1,7 @@
-#include "startup/pmi.h"
+// Startup under MPICH's launcher Hydra, or another that speaks version 1 of the PMI wire protocol:
+// lines of words "key=value" over the socket PMI_FD, each answered by one line. Intel MPI's mpiexec
+// and Slurm's `--mpi=pmi2` speak it, too.
+#include "startup/kinds.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,6 +13,7 @@
 #include <optional>
 
 #include "base/fd.h"
+#include "startup/key_value.h"
 
 namespace weft {
 namespace {
@@ -49,72 +53,92 @@ __attribute__((destructor)) void take_leave() {
     ::poll(&entry, 1, 1000);
 }
 
+class Pmi final : public KeyValueStartup {
+  public:
+    Pmi(Rank rank, Rank ranks, int fd, std::int64_t timeout_ns)
+        : KeyValueStartup(rank, ranks, timeout_ns, value_bytes), fd_(fd) {}
+
+  private:
+    // All launchers seen so far take 1023 bytes in a value and 1024 in a line.
+    static constexpr std::size_t value_bytes = 768;
+
+    Status put(const std::string& key, const std::string& value) override {
+        WEFT_RETURN_IF_NOT_OK(greet());
+        return ask("cmd=put kvsname=" + space_ + " key=" + key + " value=" + value, "put_result")
+            .status();
+    }
+
+    Status fence() override { return ask("cmd=barrier_in", "barrier_out").status(); }
+
+    Result<std::string> get(Rank, const std::string& key) override {
+        Result<std::string> said = ask("cmd=get kvsname=" + space_ + " key=" + key, "get_result");
+        if (!said.is_ok()) return said;
+        return std::string(word(*said, "value").value_or(""));
+    }
+
+    Status greet() {
+        if (!space_.empty()) return ok;
+        Result<std::string> greeting =
+            ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
+        if (!greeting.is_ok()) return greeting.status();
+        if (leave_fd < 0) {
+            leave_fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, Fd::first);
+            leave_pid = ::getpid();
+        }
+        Result<std::string> named = ask("cmd=get_my_kvsname", "my_kvsname");
+        if (!named.is_ok()) return named.status();
+        space_ = word(*named, "kvsname").value_or("");
+        if (!space_.empty()) return ok;
+        return failure(WEFT_REFUSED_STATE, "the launcher (PMI_FD) gave the job's values no name");
+    }
+
+    // The launcher's answer; refused unless it is `answer` and reports success.
+    Result<std::string> ask(const std::string& command, std::string_view answer) {
+        const std::string line = command + "\n";
+        for (std::string_view left = line; !left.empty();) {
+            const ssize_t sent = ::send(fd_, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+            if (sent >= 0) {
+                left.remove_prefix(static_cast<std::size_t>(sent));
+            } else if (errno == EAGAIN) {
+                WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLOUT, deadline()));
+            } else if (errno != EINTR) {
+                return launcher_gone();
+            }
+        }
+        while (heard_.find('\n') == std::string::npos) {
+            char bytes[4096];
+            WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLIN, deadline()));
+            const ssize_t heard = ::recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
+            if (heard > 0 && heard_.size() < answer_bytes_max) {
+                heard_.append(bytes, static_cast<std::size_t>(heard));
+            } else if (heard >= 0 || (errno != EAGAIN && errno != EINTR)) {
+                return launcher_gone();
+            }
+        }
+        const std::size_t end = heard_.find('\n');
+        std::string said = heard_.substr(0, end);
+        heard_.erase(0, end + 1);
+        const std::string_view verb = std::string_view(command).substr(0, command.find(' '));
+        if (word(said, "cmd") != answer || word(said, "rc").value_or("0") != "0") {
+            return failure(
+                WEFT_REFUSED_STATE,
+                "the launcher answered '%.*s' on PMI_FD by '%.100s'; expected 'cmd=%.*s' of "
+                "PMI version 1",
+                static_cast<int>(verb.size()), verb.data(), said.c_str(),
+                static_cast<int>(answer.size()), answer.data());
+        }
+        return said;
+    }
+
+    int fd_;
+    std::string space_;  // the name of the job's key-value space
+    std::string heard_;  // bytes after the last answer
+};
+
 }  // namespace
 
-Result<std::string> Pmi::ask(const std::string& command, std::string_view answer) {
-    const std::string line = command + "\n";
-    for (std::string_view left = line; !left.empty();) {
-        const ssize_t sent = ::send(fd_, left.data(), left.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent >= 0) {
-            left.remove_prefix(static_cast<std::size_t>(sent));
-        } else if (errno == EAGAIN) {
-            WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLOUT, deadline()));
-        } else if (errno != EINTR) {
-            return launcher_gone();
-        }
-    }
-    while (heard_.find('\n') == std::string::npos) {
-        char bytes[4096];
-        WEFT_RETURN_IF_NOT_OK(wait_for_launcher(fd_, POLLIN, deadline()));
-        const ssize_t heard = ::recv(fd_, bytes, sizeof bytes, MSG_DONTWAIT);
-        if (heard > 0 && heard_.size() < answer_bytes_max) {
-            heard_.append(bytes, static_cast<std::size_t>(heard));
-        } else if (heard >= 0 || (errno != EAGAIN && errno != EINTR)) {
-            return launcher_gone();
-        }
-    }
-    const std::size_t end = heard_.find('\n');
-    std::string said = heard_.substr(0, end);
-    heard_.erase(0, end + 1);
-    const std::string_view verb = std::string_view(command).substr(0, command.find(' '));
-    if (word(said, "cmd") != answer || word(said, "rc").value_or("0") != "0") {
-        return failure(WEFT_REFUSED_STATE,
-                       "the launcher answered '%.*s' on PMI_FD by '%.100s'; expected 'cmd=%.*s' of "
-                       "PMI version 1",
-                       static_cast<int>(verb.size()), verb.data(), said.c_str(),
-                       static_cast<int>(answer.size()), answer.data());
-    }
-    return said;
-}
-
-Status Pmi::greet() {
-    if (!space_.empty()) return ok;
-    Result<std::string> greeting =
-        ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init");
-    if (!greeting.is_ok()) return greeting.status();
-    if (leave_fd < 0) {
-        leave_fd = ::fcntl(fd_, F_DUPFD_CLOEXEC, Fd::first);
-        leave_pid = ::getpid();
-    }
-    Result<std::string> named = ask("cmd=get_my_kvsname", "my_kvsname");
-    if (!named.is_ok()) return named.status();
-    space_ = word(*named, "kvsname").value_or("");
-    if (!space_.empty()) return ok;
-    return failure(WEFT_REFUSED_STATE, "the launcher (PMI_FD) gave the job's values no name");
-}
-
-Status Pmi::put(const std::string& key, const std::string& value) {
-    WEFT_RETURN_IF_NOT_OK(greet());
-    return ask("cmd=put kvsname=" + space_ + " key=" + key + " value=" + value, "put_result")
-        .status();
-}
-
-Status Pmi::fence() { return ask("cmd=barrier_in", "barrier_out").status(); }
-
-Result<std::string> Pmi::get(Rank, const std::string& key) {
-    Result<std::string> said = ask("cmd=get kvsname=" + space_ + " key=" + key, "get_result");
-    if (!said.is_ok()) return said;
-    return std::string(word(*said, "value").value_or(""));
+std::unique_ptr<Startup> startup_by_pmi(const JobRank& place, int fd) {
+    return std::make_unique<Pmi>(place.rank, place.ranks, fd, place.timeout_ns);
 }
 
 }  // namespace weft

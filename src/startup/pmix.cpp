@@ -1,4 +1,12 @@
-#include "startup/pmix.h"
+// Startup under a launcher with PMIx: Open MPI's mpirun, prterun, Slurm's `--mpi=pmix`.
+//
+// The library libpmix is not linked but opened while the process joins; such a launcher's
+// installation has it. Its sleeping thread stays until the process ends.
+//
+// Open MPI 5.0 does not start in a process that has called PMIx_Init already (MPI_Init: "local rank
+// ... Not found"), and crashes in MPI_Finalize after PMIx_Finalize. A program that uses both calls
+// MPI_Init first.
+#include "startup/kinds.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -217,7 +225,7 @@ class PmixSpace final : public KeyValueStartup {
 
 }  // namespace
 
-Result<std::unique_ptr<Startup>> Pmix::connect(std::int64_t timeout_ns) {
+Result<std::unique_ptr<Startup>> startup_by_pmix(std::int64_t timeout_ns) {
     Result<pmix::Functions> functions = open_library();
     if (!functions.is_ok()) return functions.status();
     pmix::ProcessId self{};
