@@ -84,7 +84,6 @@ __asm__(
     STUB("MPI_" #Name "_init_c")                                        \
     STUB("MPI_" #Name "_c")
 #define CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) STUB("MPI_" #name)
 #define FUNCTION(name) STUB("MPI_" #name)
 #define EXTENSION(name) STUB("MPIX_" #name)
 #include "collectives.def"

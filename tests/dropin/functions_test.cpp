@@ -23,16 +23,11 @@ const Names& wrapped() {
     COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
     "MPI_I" #name "_c", "MPI_" #Name "_init_c", "MPI_" #Name "_c",
 #define CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) "MPI_" #name,
 #define FUNCTION(name) "MPI_" #name,
 #define EXTENSION(name) "MPIX_" #name,
 #include "mpi_dropin/collectives.def"
 #include "mpi_dropin/functions.def"
 #undef COLLECTIVE
-#undef CONSTRUCTOR
-#undef UNORDERED_CONSTRUCTOR
-#undef FUNCTION
-#undef EXTENSION
     };
     return names;
 }

@@ -41,14 +41,7 @@ bool find_underneath(void* handle) {
         return false;
     }
 #define CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) find(handle, mpi.name, "PMPI_" #name);
-#define FUNCTION(name)
-#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
-#undef CONSTRUCTOR
-#undef UNORDERED_CONSTRUCTOR
-#undef FUNCTION
-#undef EXTENSION
 #define COLLECTIVE_WITHOUT_COUNTS(Name, name, parameters, arguments, call_) \
     find(handle, mpi.I##name, "PMPI_I" #name);                              \
     find(handle, mpi.Name##_init, "PMPI_" #Name "_init");                   \

@@ -12,8 +12,6 @@
 #endif
 #include <mpi.h>
 
-#include <cstdint>
-
 // Also Open MPI 5, whose header claims MPI-3.
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
 #define WEFT_MPI_HAS_SESSIONS 1
@@ -34,14 +32,7 @@ struct Underneath {
 
     // With our own types: not every MPI declares all of these.
 #define CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments) int(*name) parameters = nullptr;
-#define FUNCTION(name)
-#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
-#undef CONSTRUCTOR
-#undef UNORDERED_CONSTRUCTOR
-#undef FUNCTION
-#undef EXTENSION
 
 #define COLLECTIVE(Name, name, parameters, arguments, call_)                             \
     int (*I##name)(WEFT_BARE parameters MPI_Comm, MPI_Request*) = nullptr;               \

@@ -32,13 +32,7 @@ int construct(CommConstruction& construction, Call call, Use use) {
         return construct(                                                                          \
             construction, [&] { return mpi.name arguments_; }, [&] { construction.take(*made); }); \
     }
-#define FUNCTION(name)
-#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
-#undef CONSTRUCTOR
-#undef UNORDERED_CONSTRUCTOR
-#undef FUNCTION
-#undef EXTENSION
 
 // Takes the communicator that `call` makes when its request has completed.
 template <typename Call>
@@ -64,14 +58,7 @@ int Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Reques
 
 const Wrapper constructors_wrappers[] = {
 #define CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
-#define UNORDERED_CONSTRUCTOR(name, parameters, arguments_) wrapper_of<name>("MPI_" #name),
-#define FUNCTION(name)
-#define EXTENSION(name)
 #include "mpi_dropin/functions.def"
-#undef CONSTRUCTOR
-#undef UNORDERED_CONSTRUCTOR
-#undef FUNCTION
-#undef EXTENSION
     wrapper_of<Comm_idup>("MPI_Comm_idup"),
     wrapper_of<Comm_idup_with_info>("MPI_Comm_idup_with_info"),
 };
