@@ -2,13 +2,49 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <mutex>
 
+#include "base/handles.h"
 #include "base/user_code.h"
 #include "reduce/kernels.h"
-#include "reduce/user_ops.h"
 
 namespace weft {
 namespace {
+
+struct UserOp {
+    weft_op_function function = nullptr;
+    void* context = nullptr;
+    bool commutative = true;
+    bool is_confined = false;  // to threads of the program
+};
+
+// User-defined operations, by handle: from any thread.
+struct Table {
+    std::mutex mutex;
+    HandleTable<UserOp> ops;  // guarded by mutex; owns the operations
+};
+
+// Never destroyed: static objects of the program may use operations while they are destroyed.
+Table& table() {
+    static Table& instance = *new Table;
+    return instance;
+}
+
+std::uintptr_t value_of(weft_op op) { return reinterpret_cast<std::uintptr_t>(op); }
+
+Status no_such_op(weft_op op) {
+    return failure(WEFT_REFUSED_HANDLE, "op handle %p was freed, or never made by weft_op_create",
+                   static_cast<void*>(op));
+}
+
+Result<UserOp> find_user_op(weft_op op) {
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const UserOp* user = t.ops.find(value_of(op));
+    if (!user) return no_such_op(op);
+    return *user;
+}
 
 struct TypeEntry {
     const char* name;
@@ -65,8 +101,6 @@ std::size_t opaque_bytes(weft_type type) {
     const std::int64_t bytes = std::int64_t{type} - WEFT_OPAQUE(0);
     return bytes > 0 && bytes <= WEFT_OPAQUE_MAX ? static_cast<std::size_t>(bytes) : 0;
 }
-
-std::uintptr_t value_of(weft_op op) { return reinterpret_cast<std::uintptr_t>(op); }
 
 }  // namespace
 
@@ -162,7 +196,12 @@ Status create_user_op(weft_op_function function, bool commutative, void* context
                       bool is_confined) {
     if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
     if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected an address");
-    *op = add_user_op({function, context, commutative, is_confined});
+    auto user = std::make_unique<UserOp>(UserOp{function, context, commutative, is_confined});
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const std::uint32_t place = t.ops.add(user.get());
+    user.release();
+    *op = reinterpret_cast<weft_op>(t.ops.handle(place));
     return ok;
 }
 
@@ -172,7 +211,11 @@ Status free_user_op(weft_op* op) {
         return failure(WEFT_REFUSED_HANDLE, "op = %s is predefined and cannot be freed",
                        op_name(*op));
     }
-    WEFT_RETURN_IF_NOT_OK(remove_user_op(*op));
+    Table& t = table();
+    std::lock_guard lock(t.mutex);
+    const std::unique_ptr<UserOp> user(t.ops.find(value_of(*op)));
+    if (!user) return no_such_op(*op);
+    t.ops.remove(static_cast<std::uint32_t>(value_of(*op)) - 1);
     *op = WEFT_OP_NULL;
     return ok;
 }
