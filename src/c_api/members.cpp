@@ -1,12 +1,11 @@
 // The bodies of weft/oob.h but weft_comm_from_oob.
-#include <algorithm>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "c_api/guard.h"
-#include "process/members.h"
+#include "process/construct.h"
 #include "process/neighbors.h"
 #include "weft/oob.h"
 

@@ -211,7 +211,7 @@ void FailureNotices::take(Rank from) {
             break_group(group, notice.failure);
         }
     }
-    // Two groups may have one context if no rank has both (process/members.h): a notice of the
+    // Two groups may have one context if no rank has both (process/construct.h): a notice of the
     // other group does not concern this rank's.
     Group* const group = find(notice.context);
     if (!group) {

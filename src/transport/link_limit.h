@@ -10,7 +10,7 @@ namespace weft {
 
 // Of a context. Contexts are of three disjoint kinds: numbers that ranks hand out one
 // after the other; such numbers with a limit of links, in three more bits; and hashes, without a
-// limit, of communicators that are made without messages (process/members.h).
+// limit, of communicators that are made without messages (process/construct.h).
 struct LinkLimit {
     static constexpr std::uint32_t links_max = 8;
     static constexpr unsigned number_bits = StreamId::context_bits - 5;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "process/construct.h"
 #include "process/process.h"
 #include "startup/oob.h"
 
@@ -45,23 +45,15 @@ Status check_announcements(const std::vector<Announcement>& records) {
                            records.front().rank);
 }
 
-// Makes the communicator, which others may have already: if this rank cannot, it tells them.
 Result<Communicator*> make(Process& process, const Group& group, Rank rank, Offer& offer,
                            std::unique_ptr<FailureNotices::Telling> telling) {
-    try {
+    const auto make_it = [&]() -> Communicator& {
         Communicator& made = process.add(group, rank, "communicator of an out-of-band group",
                                          process.world().settings());
         offer.keep(made.group().dedicated);
-        const Failure failed = made.group().broken;
-        if (failed.code == WEFT_OK) return &made;
-        const Status broken = made.broken_status("comm_from_oob", failed);
-        process.free(made);
-        return broken;
-    } catch (const std::bad_alloc&) {
-        Executor& executor = process.executor();
-        executor.break_unmade(std::move(telling), group.context, group.members);
-        return process.world().broken_status("comm_from_oob", executor.out_of_memory());
-    }
+        return made;
+    };
+    return make_or_tell(process, nullptr, "comm_from_oob", group, std::move(telling), make_it);
 }
 
 // The group is there, or it will not be.
