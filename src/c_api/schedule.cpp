@@ -2,7 +2,7 @@
 #include "weft/schedule.h"
 
 #include "c_api/guard.h"
-#include "communicator/own/check_schedules.h"
+#include "communicator/own/own_schedule.h"
 
 using namespace weft;
 

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "communicator/communicator.h"
@@ -64,5 +65,12 @@ class OwnSchedule {
     CachedSchedule* prepared_ = nullptr;  // once sealed
     std::uint32_t place_in_table_ = 0;
 };
+
+// The schedules of all ranks, by rank. Collective. Releases the engine meanwhile; another thread
+// may free `own`. REQUIRES: sealed.
+Result<std::vector<Schedule>> collect_schedules(const OwnSchedule& own);
+
+// Refuses schedules with a flaw; the sentence names the operations. Needs no engine.
+Status check_schedules(std::span<const Schedule> schedules);
 
 }  // namespace weft
