@@ -52,11 +52,6 @@ void tell_statistics(Process& process) {
                  offloaded.c_str());
 }
 
-Status check_new_comm(const weft_comm* new_comm) {
-    if (new_comm) return ok;
-    return failure(WEFT_REFUSED_ARGUMENT, "new_comm = null; expected an address");
-}
-
 weft_comm handle(Process& process, const Communicator* made) {
     return made ? reinterpret_cast<weft_comm>(process.handle_of(*made)) : WEFT_COMM_NULL;
 }
@@ -80,7 +75,7 @@ weft_status construct_for(const char* function, weft_comm comm, Construction min
                           weft_comm* new_comm, const char* settings = "") {
     return c_api::guarded_communicator(
         function, comm, [&](Process& process, Communicator& parent) -> Status {
-            Status arguments = check_new_comm(new_comm);
+            Status arguments = c_api::check_address("new_comm", new_comm);
             if (arguments.is_ok() && mine.color < 0 && mine.color != WEFT_COLOR_NONE)
                 arguments =
                     failure(WEFT_REFUSED_ARGUMENT,
@@ -100,7 +95,8 @@ weft_status construct_topology(const char* function, weft_comm comm, Constructio
             Result<Neighborhood> neighbors = arguments(parent, mine);
             auto kept = std::make_unique<const Neighborhood>(
                 neighbors.is_ok() ? std::move(*neighbors) : Neighborhood{});
-            const Status good = neighbors.is_ok() ? check_new_comm(new_comm) : neighbors.status();
+            const Status good =
+                neighbors.is_ok() ? c_api::check_address("new_comm", new_comm) : neighbors.status();
             return make(process, parent, mine, good, new_comm, "", std::move(kept));
         });
 }
@@ -177,7 +173,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
             return failure(WEFT_REFUSED_ARGUMENT, "oob = %s; expected a weft_oob of this version",
                            oob ? "unknown" : "null");
         }
-        if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected an address");
+        WEFT_RETURN_IF_NOT_OK(c_api::check_address("comm", comm));
         const UserThreads::Pin pin;
         const Uncancelled uncancelled;
         std::lock_guard<std::mutex> one(lifetime_mutex);
@@ -281,16 +277,14 @@ weft_status weft_comm_graph(weft_comm comm, int indegree, const int sources[], i
 }
 
 weft_status weft_comm_neighbors_count(weft_comm comm, int* indegree, int* outdegree) {
-    return with_neighbors(
-        "weft_comm_neighbors_count", comm, [&](const Neighborhood& neighbors) -> Status {
-            if (!indegree || !outdegree) {
-                return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address",
-                               indegree ? "outdegree" : "indegree");
-            }
-            *indegree = static_cast<int>(neighbors.sources.size());
-            *outdegree = static_cast<int>(neighbors.destinations.size());
-            return ok;
-        });
+    return with_neighbors("weft_comm_neighbors_count", comm,
+                          [&](const Neighborhood& neighbors) -> Status {
+                              WEFT_RETURN_IF_NOT_OK(c_api::check_address("indegree", indegree));
+                              WEFT_RETURN_IF_NOT_OK(c_api::check_address("outdegree", outdegree));
+                              *indegree = static_cast<int>(neighbors.sources.size());
+                              *outdegree = static_cast<int>(neighbors.destinations.size());
+                              return ok;
+                          });
 }
 
 weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int sources[], int max_outdegree,
@@ -327,7 +321,7 @@ weft_status weft_comm_free(weft_comm* comm) {
 weft_status weft_comm_rank(weft_comm comm, int* rank) {
     return c_api::guarded_communicator(
         "weft_comm_rank", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!rank) return failure(WEFT_REFUSED_ARGUMENT, "rank = null; expected an address");
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("rank", rank));
             *rank = communicator.rank();
             return ok;
         });
@@ -336,7 +330,7 @@ weft_status weft_comm_rank(weft_comm comm, int* rank) {
 weft_status weft_comm_size(weft_comm comm, int* size) {
     return c_api::guarded_communicator(
         "weft_comm_size", comm, [&](Process&, Communicator& communicator) -> Status {
-            if (!size) return failure(WEFT_REFUSED_ARGUMENT, "size = null; expected an address");
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("size", size));
             *size = communicator.ranks();
             return ok;
         });

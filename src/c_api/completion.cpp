@@ -8,7 +8,7 @@ using namespace weft;
 
 weft_status weft_completion_queue_create(weft_completion_queue* queue) {
     return c_api::guarded_process("weft_completion_queue_create", [&](Process& process) -> Status {
-        if (!queue) return failure(WEFT_REFUSED_ARGUMENT, "queue = null; expected an address");
+        WEFT_RETURN_IF_NOT_OK(c_api::check_address("queue", queue));
         *queue = reinterpret_cast<weft_completion_queue>(process.make_queue());
         return ok;
     });
@@ -16,7 +16,7 @@ weft_status weft_completion_queue_create(weft_completion_queue* queue) {
 
 weft_status weft_completion_queue_free(weft_completion_queue* queue) {
     return c_api::guarded_process("weft_completion_queue_free", [&](Process& process) -> Status {
-        if (!queue) return failure(WEFT_REFUSED_ARGUMENT, "queue = null; expected an address");
+        WEFT_RETURN_IF_NOT_OK(c_api::check_address("queue", queue));
         if (*queue == WEFT_COMPLETION_QUEUE_NULL) return ok;
         Result<CompletionQueue*> found = find_queue(process, *queue);
         if (!found.is_ok()) return found.status();
@@ -30,8 +30,7 @@ weft_status weft_completion_fd(weft_completion_queue queue, int* descriptor) {
     return c_api::guarded_process("weft_completion_fd", [&](Process& process) -> Status {
         Result<CompletionQueue*> found = find_queue(process, queue);
         if (!found.is_ok()) return found.status();
-        if (!descriptor)
-            return failure(WEFT_REFUSED_ARGUMENT, "descriptor = null; expected an address");
+        WEFT_RETURN_IF_NOT_OK(c_api::check_address("descriptor", descriptor));
         Result<int> opened = (*found)->descriptor();
         if (opened.is_ok()) *descriptor = *opened;
         return opened.status();

@@ -72,6 +72,11 @@ inline weft_status yield_if_not_ready(weft_status status) {
     return status;
 }
 
+inline Status check_address(const char* name, const void* address) {
+    if (address) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address", name);
+}
+
 // For functions on a communicator.
 template <class Body>
 weft_status guarded_communicator(const char* function, weft_comm comm, Body body) {

@@ -71,7 +71,7 @@ weft_status weft_comm_from_members(const weft_members* members, weft_comm* comm)
                            "members = %s; expected a weft_members of this version",
                            members ? "unknown" : "null");
         }
-        if (!comm) return failure(WEFT_REFUSED_ARGUMENT, "comm = null; expected an address");
+        WEFT_RETURN_IF_NOT_OK(c_api::check_address("comm", comm));
         auto world_ranks =
             number_array("ranks", members->ranks, "world_ranks", members->world_ranks);
         if (!world_ranks.is_ok()) return world_ranks.status();

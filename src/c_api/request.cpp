@@ -47,11 +47,6 @@ weft_status on_requests(const char* function, size_t count, weft_request* reques
         [&](Process* process) { return RequestList(process, count, requests); }, body);
 }
 
-Status check_place(const char* name, const size_t* place) {
-    if (place) return ok;
-    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address", name);
-}
-
 // Completes all requests if `ready`, the result of test or wait, is ok.
 Status complete_all(RequestList& list, Status ready, weft_status* statuses = nullptr) {
     return ready.is_ok() ? list.settle_all(statuses) : ready;
@@ -60,7 +55,7 @@ Status complete_all(RequestList& list, Status ready, weft_status* statuses = nul
 // `ready` tests or waits for any.
 template <class Ready>
 Status complete_first(RequestList& list, size_t* index, Ready ready) {
-    WEFT_RETURN_IF_NOT_OK(check_place("index", index));
+    WEFT_RETURN_IF_NOT_OK(c_api::check_address("index", index));
     Status status = ready();
     if (status.is_ok()) return list.settle_first(index);
     if (status.code > 0) *index = WEFT_NONE;
@@ -70,8 +65,8 @@ Status complete_first(RequestList& list, size_t* index, Ready ready) {
 template <class Ready>
 Status complete_some(RequestList& list, size_t count, size_t* completed, size_t* indices,
                      weft_status* statuses, Ready ready) {
-    WEFT_RETURN_IF_NOT_OK(check_place("completed", completed));
-    if (count > 0) WEFT_RETURN_IF_NOT_OK(check_place("indices", indices));
+    WEFT_RETURN_IF_NOT_OK(c_api::check_address("completed", completed));
+    if (count > 0) WEFT_RETURN_IF_NOT_OK(c_api::check_address("indices", indices));
     Status status = ready();
     if (status.is_ok()) return list.settle_finished(completed, indices, statuses);
     if (status.code > 0) *completed = 0;

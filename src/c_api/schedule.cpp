@@ -21,11 +21,6 @@ weft_status on_schedule(const char* function, weft_schedule schedule, Body body)
     });
 }
 
-Status check_place(const char* name, const void* place) {
-    if (place) return ok;
-    return failure(WEFT_REFUSED_ARGUMENT, "%s = null; expected an address", name);
-}
-
 Result<Region> region_of(const weft_region& region) {
     // No bytes may lie anywhere, also in front of the buffer.
     const std::int64_t offset = region.bytes == 0 ? 0 : region.offset;
@@ -73,7 +68,7 @@ weft_status add_local(const char* function, weft_schedule schedule, OpKind kind,
 weft_status weft_schedule_create(weft_comm comm, weft_schedule* schedule) {
     return c_api::guarded_communicator(
         "weft_schedule_create", comm, [&](Process& process, Communicator& communicator) -> Status {
-            WEFT_RETURN_IF_NOT_OK(check_place("schedule", schedule));
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("schedule", schedule));
             *schedule = reinterpret_cast<weft_schedule>(process.make_schedule(communicator));
             return ok;
         });
@@ -91,7 +86,7 @@ weft_status weft_schedule_free(weft_schedule* schedule) {
 weft_status weft_schedule_scratch(weft_schedule schedule, int64_t bytes, weft_region* region) {
     return on_schedule("weft_schedule_scratch", schedule,
                        [&](Process&, OwnSchedule& own) -> Status {
-                           WEFT_RETURN_IF_NOT_OK(check_place("region", region));
+                           WEFT_RETURN_IF_NOT_OK(c_api::check_address("region", region));
                            Result<Region> taken = own.scratch(bytes);
                            if (!taken.is_ok()) return taken.status();
                            *region = {WEFT_SCRATCH, taken->offset, taken->bytes};
@@ -175,7 +170,7 @@ weft_status weft_schedule_init(weft_schedule schedule, const void* send_buf, voi
                                weft_type type, weft_op op, weft_request* request) {
     return on_schedule(
         "weft_schedule_init", schedule, [&](Process& process, OwnSchedule& own) -> Status {
-            WEFT_RETURN_IF_NOT_OK(check_place("request", request));
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("request", request));
             Result<Request*> made = own.make_request(send_buf, recv_buf, type, op);
             if (!made.is_ok()) return made.status();
             *request = reinterpret_cast<weft_request>(process.requests().handle((*made)->place));

@@ -1,8 +1,6 @@
 // The bodies of weft/scheduler.h.
 #include "weft/scheduler.h"
 
-#include <new>
-
 #include "c_api/guard.h"
 #include "engine/user_threads.h"
 
