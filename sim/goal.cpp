@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 

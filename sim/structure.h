@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <span>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "schedule/schedule.h"

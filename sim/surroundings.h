@@ -2,7 +2,6 @@
 // nodes and tori.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>

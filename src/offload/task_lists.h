@@ -22,7 +22,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "schedule/schedule.h"

@@ -2,7 +2,6 @@
 // differ only in the groups.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <vector>
 

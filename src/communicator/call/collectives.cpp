@@ -1,7 +1,6 @@
 #include "communicator/call/collectives.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "communicator/call/agreement.h"
 #include "communicator/call/blocks.h"

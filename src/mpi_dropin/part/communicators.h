@@ -7,8 +7,6 @@
 
 #include <weft/weft.h>
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 #include "mpi_dropin/part/underneath.h"

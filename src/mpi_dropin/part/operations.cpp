@@ -6,10 +6,8 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "mpi_dropin/part/communicators.h"
 #include "mpi_dropin/part/mpi_channel.h"

@@ -1,9 +1,6 @@
 // The functions of MessageTransport, for the file that instantiates it: posts, contexts.
 #pragma once
 
-#include <cstring>
-#include <vector>
-
 #include "transport/matching/message_receiving.h"
 #include "transport/matching/message_sending.h"
 #include "transport/matching/message_transport.h"

@@ -1,7 +1,6 @@
 // Ends: of connections, of peers, and of the transport.
 #include <errno.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 #include "transport/tcp/tcp.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -1,5 +1,4 @@
 // Sending: small messages from slots, large ones from the user's buffers.
-#include <algorithm>
 
 #include "transport/matching/message_functions.h"
 #include "transport/ucx/ucx.h"
