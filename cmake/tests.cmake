@@ -34,8 +34,7 @@ target_compile_options(weft_test_rank PRIVATE "${test_options}")
 add_library(weft_test_support STATIC ${support_sources})
 target_link_libraries(weft_test_support PUBLIC weft_test_rank weft_test_base)
 target_precompile_headers(weft_test_support PRIVATE
-                          <gtest/gtest.h> ${standard_headers} <atomic> <filesystem> <functional>
-                          <numeric> <set> <sstream> <thread>)
+                          ${PROJECT_SOURCE_DIR}/tests/support/test.h)
 
 # tests/unit/ring_test.cpp -> target test_unit_ring, executable <build>/tests/unit/ring_test
 function(weft_test_names source folder_out stem_out target_out)

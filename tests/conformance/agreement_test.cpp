@@ -2,12 +2,8 @@
 // buffer touched; calls that match give what they give without it.
 #include "communicator/call/agreement.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "communicator/call/collectives.h"
+#include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
 

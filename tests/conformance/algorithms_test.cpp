@@ -1,13 +1,8 @@
 // Every algorithm of every collective on real processes, forced one after the other.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "support/in_turn.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 #include "support/tori.h"
 
 namespace weft::test::algorithms_test {

@@ -1,9 +1,6 @@
 // Communicators made from others, on real processes: comms_program.cpp says what must hold.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::comms_test {
 
@@ -75,7 +72,8 @@ TEST(CommsOverConnections, CarryAllCollectives) {
     }
     const Surroundings& mixed = surroundings("mixed");
     if (!mixed.absence().empty()) GTEST_SKIP() << mixed.absence();
-    for (const char* settings : {"", "WEFT_RESOURCES=connections=1", "WEFT_RESOURCES=connections=3"}) {
+    for (const char* settings :
+         {"", "WEFT_RESOURCES=connections=1", "WEFT_RESOURCES=connections=3"}) {
         for (const char* name : {"all_collectives", "interleaved"}) {
             expect_success(mixed.command(
                 {.ranks = 4,

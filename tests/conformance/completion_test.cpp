@@ -1,13 +1,7 @@
 // Completing several requests: test and wait for one, any, some and all of them, with null,
 // inactive and nonblocking ones side by side; deadlines; threads of one rank beside each other.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <atomic>
-#include <numeric>
-#include <thread>
-
 #include "base/clock.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
@@ -26,22 +20,18 @@ struct Answer {
 
 Answer any(ThreadRank& rank, std::span<weft_request> requests, bool blocks) {
     Answer answer{WEFT_OK, 77, {}, {}};
-    answer.status = rank.with(requests, [&](RequestList& list) {
-        Status ready = blocks ? list.wait(Enough::any) : list.test(Enough::any);
-        return ready.is_ok() ? list.settle_first(&answer.number) : ready;
-    });
+    answer.status = blocks ? rank.waitany(requests.size(), requests.data(), &answer.number)
+                           : rank.testany(requests.size(), requests.data(), &answer.number);
     return answer;
 }
 
 Answer some(ThreadRank& rank, std::span<weft_request> requests, bool blocks) {
     Answer answer{WEFT_OK, 0, std::vector<std::size_t>(requests.size()),
                   std::vector<weft_status>(requests.size())};
-    answer.status = rank.with(requests, [&](RequestList& list) {
-        Status ready = blocks ? list.wait(Enough::any) : list.test(Enough::any);
-        return ready.is_ok() ? list.settle_finished(&answer.number, answer.indices.data(),
-                                                    answer.statuses.data())
-                             : ready;
-    });
+    answer.status = blocks ? rank.waitsome(requests.size(), requests.data(), &answer.number,
+                                           answer.indices.data(), answer.statuses.data())
+                           : rank.testsome(requests.size(), requests.data(), &answer.number,
+                                           answer.indices.data(), answer.statuses.data());
     std::size_t n = answer.number == WEFT_NONE ? 0 : answer.number;
     answer.indices.resize(n);
     answer.statuses.resize(n);
@@ -50,14 +40,9 @@ Answer some(ThreadRank& rank, std::span<weft_request> requests, bool blocks) {
 
 weft_status all(ThreadRank& rank, std::span<weft_request> requests, Engine::Patience patience,
                 bool blocks = true) {
-    return rank.with(requests, [&](RequestList& list) {
-        Status ready = blocks ? list.wait(Enough::all, patience) : list.test(Enough::all);
-        return ready.is_ok() ? list.settle_all(nullptr) : ready;
-    });
-}
-
-weft_status start(ThreadRank& rank, weft_request& request) {
-    return rank.with({&request, 1}, [](RequestList& list) { return list.start(); });
+    return blocks
+               ? rank.waitall_until(requests.size(), requests.data(), nullptr, patience.deadline_ns)
+               : rank.testall(requests.size(), requests.data(), nullptr);
 }
 
 // Null, an inactive one, an active persistent one, and two nonblocking ones: barriers.
@@ -69,7 +54,7 @@ struct Mixture {
         persistent = requests[2];
     }
     void start_all(ThreadRank& rank) {
-        ASSERT_EQ(start(rank, requests[2]), WEFT_OK);
+        ASSERT_EQ(rank.start(&requests[2]), WEFT_OK);
         ASSERT_EQ(rank.ibarrier(&requests[3]), WEFT_OK);
         ASSERT_EQ(rank.ibarrier(&requests[4]), WEFT_OK);
     }
@@ -136,7 +121,7 @@ TEST_P(Complete, AllOrNone) {
     mixture.start_all(job.at(0));
     const std::vector<weft_request> before = mixture.requests;
     // The other rank has entered two of the three.
-    ASSERT_EQ(start(job.at(1), other.requests[2]), WEFT_OK);
+    ASSERT_EQ(job.at(1).start(&other.requests[2]), WEFT_OK);
     ASSERT_EQ(job.at(1).ibarrier(&other.requests[3]), WEFT_OK);
     std::int64_t deadline = now_ns() + 20'000 * ms;
     while (job.at(0).process().engine().finished() < 2 ||
@@ -254,7 +239,7 @@ TEST_P(CompleteLate, ADeadlineNamesAHandfulOfWaits) {
                               .type = WEFT_INT64},
                              &requests[1]),
               WEFT_OK);
-    ASSERT_EQ(start(job.at(0), requests[1]), WEFT_OK);
+    ASSERT_EQ(job.at(0).start(&requests[1]), WEFT_OK);
     EXPECT_EQ(all(job.at(0), requests, {.deadline_ns = 0}), WEFT_TIMED_OUT);
     const std::string detail = last_detail();
     EXPECT_EQ(detail.find("allgather of 8 bytes on world waits for messages from rank"), 0u)
@@ -425,7 +410,7 @@ TEST_P(Complete, ThreadsWithRequestsOfTheirOwn) {
             std::vector<weft_request>& own = requests[t];
             for (int round = 0; round < 40; ++round) {
                 for (std::size_t i = 0; i < each; ++i) values[t * each + i] = round;
-                ASSERT_EQ(rank.with(own, [](RequestList& list) { return list.start(); }), WEFT_OK);
+                ASSERT_EQ(rank.startall(own.size(), own.data()), WEFT_OK);
                 std::size_t left = each;
                 const bool blocks = round % 2 == 0;
                 switch ((static_cast<std::size_t>(round) / 2 + t) % 4) {
@@ -456,8 +441,7 @@ TEST_P(Complete, ThreadsWithRequestsOfTheirOwn) {
         for (std::thread& thread : working) thread.join();
         for (std::vector<weft_request>& own : requests) {
             for (weft_request& request : own) {
-                EXPECT_EQ(rank.with({&request, 1}, [](RequestList& r) { return r.free(); }),
-                          WEFT_OK);
+                EXPECT_EQ(rank.request_free(&request), WEFT_OK);
             }
         }
     });

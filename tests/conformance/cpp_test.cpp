@@ -1,9 +1,6 @@
 // The C++ interface on real processes: cpp_program.cpp says what must hold.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::cpp_test {
 

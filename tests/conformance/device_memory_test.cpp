@@ -1,11 +1,6 @@
 // Buffers in a device's memory are refused with a sentence, if something can tell them from others. Here it is told of a
 // part of the test's own memory.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdint>
-#include <string>
-
+#include "support/test.h"
 #include "support/thread_job.h"
 #include "weft/collective.h"
 

@@ -1,11 +1,7 @@
 // What each engine does for operations that nobody waits for, for several threads of a rank, and
 // while engines change. Ranks are threads.
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "base/clock.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
@@ -81,11 +77,10 @@ TEST(KernelEngines, WakeThreadsThatFellAsleepBeforeTheirFirstStart) {
     for (Rank rank : {0, 1}) {
         ASSERT_EQ(job.at(rank).init({.collective = Collective::barrier}, &second[rank]), WEFT_OK);
     }
-    const auto start = [](RequestList& list) { return list.start(); };
     job.run([&](ThreadRank& rank) {  // The connections are up.
         const int at = rank.rank();
         ASSERT_EQ(rank.ibarrier(&first[at]), WEFT_OK);
-        ASSERT_EQ(rank.with({&second[at], 1}, start), WEFT_OK);
+        ASSERT_EQ(rank.start(&second[at]), WEFT_OK);
         ASSERT_EQ(rank.wait(&first[at]), WEFT_OK);
         ASSERT_EQ(rank.wait(&second[at]), WEFT_OK);
     });
@@ -93,15 +88,11 @@ TEST(KernelEngines, WakeThreadsThatFellAsleepBeforeTheirFirstStart) {
     std::thread sleeper([&] { EXPECT_EQ(job.at(0).wait(&first[0]), WEFT_OK); });
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     for (Rank rank : {0, 1}) job.at(rank).process().engine().set_kind(EngineKind::kernel);
-    for (Rank rank : {0, 1}) ASSERT_EQ(job.at(rank).with({&second[rank], 1}, start), WEFT_OK);
+    for (Rank rank : {0, 1}) ASSERT_EQ(job.at(rank).start(&second[rank]), WEFT_OK);
     // (A timer of the transport wakes it after 3 s.)
     const std::int64_t deadline_ns = now_ns() + 2'000'000'000;
     for (Rank rank : {0, 1}) {
-        EXPECT_EQ(job.at(rank).with({&second[rank], 1},
-                                    [&](RequestList& list) {
-                                        return list.wait(Enough::all, {.deadline_ns = deadline_ns});
-                                    }),
-                  WEFT_OK);
+        EXPECT_EQ(job.at(rank).wait_until(&second[rank], deadline_ns), WEFT_OK);
     }
     ASSERT_EQ(job.at(1).ibarrier(&first[1]), WEFT_OK);
     EXPECT_EQ(job.at(1).wait(&first[1]), WEFT_OK);

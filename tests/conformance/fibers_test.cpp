@@ -1,12 +1,9 @@
 // Fibers on real processes: fibers_program.cpp says what must hold.
-#include <gtest/gtest.h>
 #include <signal.h>
-
-#include <initializer_list>
-#include <string>
 
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::fibers_test {
 

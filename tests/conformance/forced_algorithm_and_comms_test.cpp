@@ -1,8 +1,7 @@
 // A forced algorithm is for the user's calls: communicators are made also where their size is not
 // one that the algorithm can do.
-#include <gtest/gtest.h>
-
 #include "process/construct.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 
 namespace weft::test::forced_algorithm_and_comms_test {

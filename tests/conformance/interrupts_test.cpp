@@ -1,10 +1,7 @@
 // What the library does in the background interrupts no system call of the program, whichever engine
 // does it; but for kernel:own, which says so.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::interrupts_test {
 
@@ -14,10 +11,10 @@ INSTANTIATE_TEST_SUITE_P(Engine, Interrupts, testing::Values("thread", "kernel",
 TEST_P(Interrupts, NoSleepOfTheProgramOverTcp) {
     if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
     const std::string engine = GetParam();
-    const Finished job = run("WEFT_STATS=1 WEFT_TRANSPORT=tcp WEFT_ENGINE=" + engine +
-                             " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 3 " WEFT_BUILD_DIR
-                             "/tests/conformance/interrupts_program");
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    const Finished job =
+        expect_success("WEFT_STATS=1 WEFT_TRANSPORT=tcp WEFT_ENGINE=" + engine +
+                       " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 3 " WEFT_BUILD_DIR
+                       "/tests/conformance/interrupts_program");
     const bool has_io_uring =
         contains(run(WEFT_BUILD_DIR "/weft info").out, "\nio_uring              works");
     if (engine == "kernel" && has_io_uring) {

@@ -1,12 +1,7 @@
 // Real processes: what holds of jobs apart from what their collectives give.
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <string>
-#include <utility>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::jobs_test {
 
@@ -43,12 +38,11 @@ TEST_P(Jobs, GoOnAfterTheLargestNumberOfAMessage) {
 // Shared memory counts waits in 23 bits, and places in a ring in 24 bits of records.
 TEST(JobsOfManyOperations, GoOnOverSharedMemory) {
     if (!runs_all()) GTEST_SKIP() << "only in a run of all tests";
-    const Finished job =
-        run("WEFT_TRANSPORT=shm " WEFT_BUILD_DIR "/weft run --timeout 220 -n 2 " WEFT_BUILD_DIR
-            "/tests/conformance/many_program " +
-                std::to_string((1 << 24) + 10),
-            4 * hang_ns);
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    expect_success(run("WEFT_TRANSPORT=shm " WEFT_BUILD_DIR
+                       "/weft run --timeout 220 -n 2 " WEFT_BUILD_DIR
+                       "/tests/conformance/many_program " +
+                           std::to_string((1 << 24) + 10),
+                       4 * hang_ns));
 }
 
 TEST_P(Jobs, DoNotGrowWithPersistentRequestsThatComeAndGo) {
@@ -83,8 +77,7 @@ int main(int argc, char** argv) {
     expect_success("eval \"" WEFT_C_COMPILER " " WEFT_C_FLAGS "\" -o " + program + " " + source +
                    " -ldl");
     for (const std::string launch : {"", WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 "}) {
-        const Finished job = run(launch + program + " " WEFT_BUILD_DIR "/libweft.so");
-        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        const Finished job = expect_success(launch + program + " " WEFT_BUILD_DIR "/libweft.so");
         EXPECT_TRUE(contains(job.out, "Weft was finalized; a process can join its job only once"))
             << job.out << job.err;
     }

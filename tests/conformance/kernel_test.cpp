@@ -1,14 +1,10 @@
 // What the kernel engines promise beyond what all engines do: kernel_program.cpp says what must hold.
 // And what becomes of a job where the operating system has no io_uring for it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <string>
 
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 #include "weft/collective.h"
 
@@ -157,10 +153,10 @@ TEST_P(WithoutKernel, AutoUsesTheThread) {
 
 TEST(Statistics, SayWhetherTheThreadWorksOnDemand) {
     const auto said = [](const std::string& settings) {
-        const Finished job = run("WEFT_STATS=1 WEFT_TRANSPORT=shm " + settings +
-                                 " " WEFT_BUILD_DIR "/weft run -n 2 --bind core --timeout 60 " +
-                                 WEFT_BUILD_DIR "/" + program + "outstanding 4 64 20");
-        EXPECT_EQ(job.status, 0) << job.err;
+        const Finished job =
+            expect_success("WEFT_STATS=1 WEFT_TRANSPORT=shm " + settings +
+                           " " WEFT_BUILD_DIR "/weft run -n 2 --bind core --timeout 60 " +
+                           WEFT_BUILD_DIR "/" + program + "outstanding 4 64 20");
         return job.err;
     };
     EXPECT_TRUE(contains(said(""), "engine auto (on demand); "));
@@ -190,11 +186,10 @@ TEST(Auto, WantsNoDedicatedConnectionsIfARankHasSeveralInterfaces) {
     if (!WEFT_HAS_TCP || !absence_of("kernel").empty()) GTEST_SKIP() << "nothing is offloaded here";
     const auto said = [](const char* settings_of_rank_1) {
         const Finished job =
-            run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_STATS=1 " WEFT_BUILD_DIR
-                "/weft run -n 2 --timeout 60 sh -c '[ $WEFT_RANK = 1 ] && export " +
-                std::string(settings_of_rank_1) + "; exec " WEFT_BUILD_DIR "/" + program +
-                "outstanding 4 64 20'");
-        EXPECT_EQ(job.status, 0) << job.err;
+            expect_success("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_STATS=1 " WEFT_BUILD_DIR
+                           "/weft run -n 2 --timeout 60 sh -c '[ $WEFT_RANK = 1 ] && export " +
+                           std::string(settings_of_rank_1) + "; exec " WEFT_BUILD_DIR "/" +
+                           program + "outstanding 4 64 20'");
         return job.err;
     };
     const std::string reason = " over several interfaces";

@@ -1,11 +1,9 @@
 // Communicators made from lists of ranks, on real processes: members_program.cpp says what must hold.
-#include <gtest/gtest.h>
-
 #include <csignal>
-#include <string>
 
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::members_test {
 

@@ -1,9 +1,6 @@
 // Joining by another library's exchange: oob_program.cpp says what must hold.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::oob_test {
 

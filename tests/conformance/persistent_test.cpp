@@ -1,18 +1,11 @@
 // Persistent requests: a rerun equals the first run, ranks start them in any order, restarting
 // allocates nothing, and a broken communicator leaves them to be freed.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <numeric>
-#include <span>
-
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
 #include "shape/neighborhood.h"
 #include "support/counting_new.h"
 #include "support/float_states.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 #include "support/world.h"
 #include "weft/collective.h"
@@ -96,13 +89,6 @@ void shuffle(std::vector<T>& items, Prng& random) {
     for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
 }
 
-weft_status wait_all(ThreadRank& rank, std::vector<weft_request>& requests) {
-    return rank.with(requests, [](RequestList& list) {
-        Status ready = list.wait(Enough::all);
-        return ready.is_ok() ? list.settle_all(nullptr) : ready;
-    });
-}
-
 class Persistent : public EveryThreadJob {};
 INSTANTIATE_TEST_SUITE_P(Jobs, Persistent,
                          EveryThreadJob::with_engines({EngineKind::manual, EngineKind::thread,
@@ -120,9 +106,8 @@ TEST_P(Persistent, RerunEqualsTheFirstRun) {
             const std::vector<weft_request> made = requests;
             for (int round = 0; round < 6; ++round) {
                 mine.fill(round);
-                ASSERT_EQ(rank.with(requests, [](RequestList& list) { return list.start(); }),
-                          WEFT_OK);
-                ASSERT_EQ(wait_all(rank, requests), WEFT_OK);
+                ASSERT_EQ(rank.startall(requests.size(), requests.data()), WEFT_OK);
+                ASSERT_EQ(rank.waitall(requests.size(), requests.data(), nullptr), WEFT_OK);
                 ASSERT_TRUE(mine.is_right(round)) << "rank " << rank.rank() << " round " << round;
                 ASSERT_EQ(requests, made);
             }
@@ -155,9 +140,8 @@ TEST_P(Persistent, RoundsAsTheThreadThatStarts) {
         }
         for (const int state : {0, 1, 2, 1, 3}) {
             set_float_state(state);
-            const weft_status started =
-                rank.with(requests, [](RequestList& list) { return list.start(); });
-            const weft_status ended = wait_all(rank, requests);
+            const weft_status started = rank.startall(requests.size(), requests.data());
+            const weft_status ended = rank.waitall(requests.size(), requests.data(), nullptr);
             set_float_state(0);
             ASSERT_EQ(started, WEFT_OK);
             ASSERT_EQ(ended, WEFT_OK);
@@ -168,8 +152,7 @@ TEST_P(Persistent, RoundsAsTheThreadThatStarts) {
             }
         }
         for (weft_request& request : requests) {
-            ASSERT_EQ(rank.with({&request, 1}, [](RequestList& one) { return one.free(); }),
-                      WEFT_OK);
+            ASSERT_EQ(rank.request_free(&request), WEFT_OK);
         }
     });
     weft_op_free(&own_sum);
@@ -191,8 +174,7 @@ TEST_P(Persistent, StartInAnyOrder) {
             weft_request call = WEFT_REQUEST_NULL;
             const std::size_t call_after = random.below(requests.size());
             for (std::size_t i = 0; i < requests.size(); ++i) {
-                ASSERT_EQ(rank.with({&requests[i], 1}, [](RequestList& r) { return r.start(); }),
-                          WEFT_OK);
+                ASSERT_EQ(rank.start(&requests[i]), WEFT_OK);
                 if (i == call_after) {
                     ASSERT_EQ(rank.ibcast(&seven, 1, WEFT_INT64, 0, &call), WEFT_OK);
                 }
@@ -285,10 +267,7 @@ TEST_P(PersistentOver, RestartAllocatesNothing) {
         for (std::size_t i = 0; i < requests.size(); i += 2) {
             for (std::size_t rank : {0u, 1u}) {
                 std::ranges::fill(values[i + rank], 1);
-                ASSERT_EQ(job.at(static_cast<Rank>(rank))
-                              .with({&requests[i + rank], 1},
-                                    [](RequestList& list) { return list.start(); }),
-                          WEFT_OK);
+                ASSERT_EQ(job.at(static_cast<Rank>(rank)).start(&requests[i + rank]), WEFT_OK);
             }
             complete(job, std::span<weft_request, 2>(&requests[i], 2));
         }

@@ -1,14 +1,8 @@
 // With nothing pending nothing happens: no system call in 5 seconds, over connections that are up.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "base/cores.h"
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::quiet_test {
 
@@ -74,11 +68,9 @@ TEST(ProgressThread, RunsOnTheCoreThatIsSetAside) {
     const std::vector<int> cores = own_cores();
     if (cores.size() < 2) GTEST_SKIP() << "there is only one core";
     const std::string rank = std::to_string(cores.front()), thread = std::to_string(cores.back());
-    const Finished done =
-        run("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
-            " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR
-            "/tests/conformance/quiet_program");
-    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    expect_success("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
+                   " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR
+                   "/tests/conformance/quiet_program");
 }
 
 TEST(ProgressThread, ServesWaitsOfRanksThatShareACore) {
@@ -88,11 +80,10 @@ TEST(ProgressThread, ServesWaitsOfRanksThatShareACore) {
     for (const std::string program :
          {"threads_program thread 5", "comms_program thread interleaved", "pending_program",
           "confined_program", "request_program"}) {
-        const Finished done = run(
-            "WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
-            " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR "/tests/conformance/" +
-            program);
-        EXPECT_EQ(done.status, 0) << program << "\n" << done.out << done.err;
+        expect_success("WEFT_ENGINE=thread WEFT_PROGRESS_CPUS=" + thread + " taskset -c " + rank +
+                       " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 " WEFT_BUILD_DIR
+                       "/tests/conformance/" +
+                       program);
     }
 }
 

@@ -1,12 +1,8 @@
 // Random programs give what they must: on simulated ranks, on ranks that are threads, and on
 // processes. A failure is made small, and printed with the line that repeats it.
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <cstdlib>
-
 #include "support/random/jobs.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::random::random_test {
 

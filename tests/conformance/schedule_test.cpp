@@ -1,9 +1,6 @@
 // The program's own schedules on real processes: schedule_program.cpp says what must hold.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::schedule_test {
 

@@ -1,6 +1,7 @@
 // Completing some of no requests needs no place for their indices.
-#include <gtest/gtest.h>
 #include <weft/weft.h>
+
+#include "support/test.h"
 
 namespace some_of_no_requests_test {
 

@@ -1,17 +1,11 @@
 // A transport that runs out of memory at any single allocation: a post throws, and then nothing has
 // happened; a poll reports the message that it had to lose; and whatever has nothing to do with that goes
 // on.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <string>
-#include <vector>
-
 #include "base/clock.h"
 #include "conformance/transport_worlds.h"
 #include "support/failing_new.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::transport_memory_test {
 

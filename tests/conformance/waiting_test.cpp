@@ -1,20 +1,11 @@
 // Completion queues: a program that sleeps on a descriptor hears of every marked request that has
 // completed, and of no other. Ranks are threads, and at the end processes.
-#include <gtest/gtest.h>
 #include <poll.h>
-
-#include <algorithm>
-#include <atomic>
-#include <filesystem>
-#include <numeric>
-#include <optional>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "process/completion/queue_calls.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 #include "support/thread_job.h"
 
 namespace weft::test::waiting_test {
@@ -316,8 +307,7 @@ TEST_P(Queues, HearOfEachStartOfAPersistentRequestThatIsMarked) {
             "is started");
         EXPECT_EQ(queue.notify(WEFT_REQUEST_NULL, 0), WEFT_REFUSED_HANDLE);
         for (std::uint64_t round = 0; round < 30; ++round) {
-            ASSERT_EQ(rank.with({&request, 1}, [](RequestList& list) { return list.start(); }),
-                      WEFT_OK);
+            ASSERT_EQ(rank.start(&request), WEFT_OK);
             if (round % 3 > 0) {
                 ASSERT_EQ(queue.notify(request, round), WEFT_OK);
                 EXPECT_EQ(queue.await(), (Completed{round, WEFT_OK}));
@@ -396,8 +386,7 @@ TEST_P(Queues, ServeSeveralThreadsSideBySide) {
                 if (t < 2) open(queue);
                 for (int round = 0; round < 5; ++round) {
                     std::vector<weft_request>& mine = requests[t];
-                    ASSERT_EQ(rank.with(mine, [](RequestList& list) { return list.start(); }),
-                              WEFT_OK);
+                    ASSERT_EQ(rank.startall(mine.size(), mine.data()), WEFT_OK);
                     if (t == 3) {
                         for (weft_request& request : mine) ASSERT_EQ(rank.wait(&request), WEFT_OK);
                         continue;

@@ -1,7 +1,6 @@
 // A rank that computes for longer than WEFT_PEER_TIMEOUT does not count as dead.
-#include <gtest/gtest.h>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::busy_test {
 

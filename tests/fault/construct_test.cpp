@@ -1,12 +1,7 @@
 // A rank is killed while communicators are made, at any moment: every other rank soon learns which.
-#include <gtest/gtest.h>
-
-#include <cstdio>
-#include <filesystem>
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::construct_test {
 

@@ -1,12 +1,7 @@
 // A cut link ends the operations on both of its sides, soon after WEFT_PEER_TIMEOUT.
-#include <gtest/gtest.h>
-
-#include <initializer_list>
-#include <string>
-#include <vector>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::cut_test {
 

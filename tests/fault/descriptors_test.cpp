@@ -1,12 +1,8 @@
 // A rank runs out of descriptors after its start: every call of all ranks ends soon, well or with a
 // status that says so.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::descriptors_test {
 

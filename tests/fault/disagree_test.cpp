@@ -1,10 +1,7 @@
 // WEFT_CHECK=1 on real processes: calls that do not match end on every rank, in words.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::disagree_test {
 

@@ -1,10 +1,7 @@
 // WEFT_TIMEOUT ends every call that waits for a stopped rank, with a status that names it.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::frozen_test {
 

@@ -1,23 +1,15 @@
 // Strangers at the ports of a running job change none of its results, and each is turned away within
 // its deadline: random bytes, another key, replays, claims to be a rank, connections that end at
 // once, say nothing or a byte a second, and a port scan.
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-
-#include <array>
-#include <deque>
-#include <filesystem>
-#include <fstream>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/random.h"
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 #if WEFT_HAS_TCP
 #include "transport/tcp/handshake.h"
 

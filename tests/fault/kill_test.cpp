@@ -1,12 +1,7 @@
 // A killed rank makes the others' requests end with a status that names it, soon, at any moment.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <string>
-#include <tuple>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::kill_test {
 

@@ -1,11 +1,7 @@
 // A rank that another one loses, by its death or by a cut link: every request of every rank that has
 // it in its communicator ends, with a status that says which and why.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "lab/wrap/faulty.h"
+#include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
 

@@ -1,12 +1,8 @@
 // Ranks run out of memory at every kind of place: all calls of all ranks end soon, well or with a status
 // that says so, and what does not depend on it goes on.
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::memory_test {
 

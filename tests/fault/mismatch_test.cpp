@@ -1,9 +1,6 @@
 // A mismatched call ends on every rank in a status that names a rank and both sizes.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::mismatch_test {
 

@@ -1,11 +1,8 @@
 // Ranks in a sandbox that forbids a system call: Weft does without it where it can, and otherwise
 // names it.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::sandbox_test {
 
@@ -30,13 +27,12 @@ constexpr const char* sentence =
 TEST_F(Sandbox, WithoutSharedMemoryRanksUseTcp) {
     for (const std::string error : {"EPERM", "ENOSYS"}) {
         const std::string forbidden = sandbox + "memfd_create " + error + " ";
-        const Finished all = run(forbidden + launch + program);
-        EXPECT_EQ(all.status, 0) << all.err;
+        const Finished all = expect_success(forbidden + launch + program);
         EXPECT_TRUE(contains(all.err, sentence)) << all.err;
         // The other rank has it.
-        const Finished one = run(launch + "sh -c 'if [ $WEFT_RANK = 1 ]; then exec " + forbidden +
-                                 program + "; else exec " + program + "; fi'");
-        EXPECT_EQ(one.status, 0) << one.err;
+        const Finished one =
+            expect_success(launch + "sh -c 'if [ $WEFT_RANK = 1 ]; then exec " + forbidden +
+                           program + "; else exec " + program + "; fi'");
         EXPECT_TRUE(contains(one.err, sentence)) << one.err;
     }
 }

@@ -1,7 +1,6 @@
 // What weft_schedule_check says is the same on every rank, also when ranks end as soon as they know.
-#include <gtest/gtest.h>
-
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::verdict_test {
 

@@ -1,11 +1,8 @@
 // `weft bench ... --against` with real MPIs. No test looks at a measured time: that a job ends with 0
 // says that every result was right, the MPI's and Weft's.
-#include <gtest/gtest.h>
-
-#include <cctype>
-#include <fstream>
-
 #include "mpi/mpis.h"
+
+#include "support/test.h"
 
 namespace weft::test::bench_test {
 
@@ -63,26 +60,22 @@ TEST_P(Bench, MeasuresEveryCollectiveBesideIt) {
               "iallgather iallreduce ialltoall ibarrier ibcast igather ireduce iscatter isend\n")
         << read.err;
     const Finished tables =
-        run("python3 " WEFT_SOURCE_DIR "/bench/rivals/tables.py " + (folder / "rows"));
-    EXPECT_EQ(tables.status, 0) << tables.err;
+        expect_success("python3 " WEFT_SOURCE_DIR "/bench/rivals/tables.py " + (folder / "rows"));
     EXPECT_TRUE(contains(tables.out, "\n| iallreduce 8 B | "));
 }
 
 TEST_P(Bench, MeasuresLatencyAndWaiting) {
-    const Finished latency = bench("latency --transport tcp --repetitions 1");
-    EXPECT_EQ(latency.status, 0) << latency.out << latency.err;
+    const Finished latency = expect_success(bench("latency --transport tcp --repetitions 1"));
     EXPECT_TRUE(contains(latency.out, "\niallreduce"));
     EXPECT_TRUE(contains(latency.out, ", Weft over tcp: "));
-    const Finished idle = bench("idle --ranks 2 --late 0.1");
-    EXPECT_EQ(idle.status, 0) << idle.out << idle.err;
+    const Finished idle = expect_success(bench("idle --ranks 2 --late 0.1"));
     EXPECT_TRUE(contains(idle.out, std::string("\n") + mpi().name + " "));
 }
 
 TEST_P(Bench, MeasuresPipelinesByHandAndByItsThread) {
-    const Finished job = bench(
-        "pipeline --ranks 3 --sizes 1000,100000 --segment 16K --matrix 8 --repetitions 1 "
-        "--engine manual,thread");
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    const Finished job = expect_success(
+        bench("pipeline --ranks 3 --sizes 1000,100000 --segment 16K --matrix 8 --repetitions 1 "
+              "--engine manual,thread"));
     for (const char* way : {" by hand ", " ibcast ", " pthread "})
         EXPECT_TRUE(contains(job.out, mpi().name + std::string(way)));
     EXPECT_TRUE(contains(job.out, "to pipelining by hand over that MPI"));
@@ -90,9 +83,8 @@ TEST_P(Bench, MeasuresPipelinesByHandAndByItsThread) {
 
 // An MPI is started for one thread there: what needs more is left out by name.
 TEST_P(Bench, MeasuresWaitingOverItsMessages) {
-    const Finished idle =
-        bench("idle --ranks 2 --late 0.1 --engine manual,thread", "WEFT_TRANSPORT=mpi");
-    EXPECT_EQ(idle.status, 0) << idle.out << idle.err;
+    const Finished idle = expect_success(
+        bench("idle --ranks 2 --late 0.1 --engine manual,thread", "WEFT_TRANSPORT=mpi"));
     EXPECT_TRUE(contains(idle.out, "Left out: engine thread: "));
     EXPECT_TRUE(contains(idle.out, "\nmanual "));
     EXPECT_FALSE(contains(idle.out, "\nthread "));
@@ -116,18 +108,16 @@ TEST_P(Bench, MeasuresBetweenNodes) {
     if (run(WEFT_BUILD_DIR "/weft run -n 2 --nodes 2 --rate 1gbit true").status != 0) {
         GTEST_SKIP() << "no emulated cluster here";
     }
-    const Finished job =
-        bench("overlap --nodes 2 --sizes 64K --repetitions 2 --collective iallreduce");
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    const Finished job = expect_success(
+        bench("overlap --nodes 2 --sizes 64K --repetitions 2 --collective iallreduce"));
     EXPECT_TRUE(contains(job.out, "2 ranks on 2 emulated nodes, links of 1gbit"));
     EXPECT_TRUE(contains(job.out, "\n64K "));
 }
 
 TEST_P(Bench, MeasuresItsOwnAsynchronousProgress) {
     if (std::string(mpi().name) == "impi") GTEST_SKIP() << "it aborts now and then with it";
-    const Finished job =
-        bench("overlap --async --transport tcp --sizes 8 --repetitions 1 --collective ibcast");
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    const Finished job = expect_success(
+        bench("overlap --async --transport tcp --sizes 8 --repetitions 1 --collective ibcast"));
     EXPECT_TRUE(contains(job.out, std::string("\nBeside ") + mpi().name + ":async: "));
 }
 

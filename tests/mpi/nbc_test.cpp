@@ -1,9 +1,7 @@
 // LibNBC's interface, <nbc.h>: programs of the MPIs' compilers against it.
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "mpi/mpis.h"
+
+#include "support/test.h"
 
 namespace weft::test::nbc_test {
 

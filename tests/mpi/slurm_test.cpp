@@ -1,10 +1,7 @@
 // Joining a job under Slurm's srun, on a Slurm of one node that each test starts for itself.
-#include <gtest/gtest.h>
-
-#include <string>
-
 #include "mpi/shared_key.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::slurm_test {
 
@@ -44,8 +41,8 @@ TEST_F(Slurm, ProgramsRunOverPmix) {
 }
 
 TEST_F(Slurm, TasksThatCannotMeetAreToldSo) {
-    const Finished done = run(in_slurm("srun --mpi=none -n 2 " + comms + "thread all_collectives"));
-    EXPECT_EQ(done.status, 0) << done.out << done.err;
+    const Finished done =
+        expect_success(in_slurm("srun --mpi=none -n 2 " + comms + "thread all_collectives"));
     const std::string sentence = "srun has started 2 tasks that cannot find each other";
     const std::size_t at = done.err.find(sentence);
     EXPECT_NE(at, std::string::npos) << done.err;

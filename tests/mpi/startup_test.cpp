@@ -1,12 +1,7 @@
 // Joining a job under the launchers of MPIs, and from an MPI communicator.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-#include <set>
-
 #include "mpi/mpis.h"
 #include "mpi/shared_key.h"
+#include "support/test.h"
 
 namespace weft::test::startup_test {
 
@@ -44,8 +39,7 @@ TEST_P(MpiLaunched, ALauncherBelowAnMpisIsTheOneThatCounts) {
 }
 
 TEST_P(MpiLaunched, WeftInfoListsTheBuildOnceAndEveryRank) {
-    const Finished done = run(mpi().job(2, WEFT_BUILD_DIR "/weft info"));
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(mpi().job(2, WEFT_BUILD_DIR "/weft info"));
     std::size_t listings = 0;
     std::size_t ranks = 0;
     for (const std::string& line : sorted_lines(done.out)) {
@@ -73,12 +67,10 @@ TEST_P(FromMpi, TheFirstCommunicatorIsTheJob) {
 TEST_P(FromMpi, SaysThatWeftRunIsNotTheLauncherOfAnMpi) {
     const std::string program = mpi().compiled("from_mpi.c", "from_mpi") + " job_is_the_group";
     const std::string sentence = "weft: weft run has started 2 ranks, but each is an MPI job";
-    const Finished two = run(mpi().around(WEFT_BUILD_DIR "/weft run -n 2 " + program));
-    EXPECT_EQ(two.status, 0) << two.err;
+    const Finished two = expect_success(mpi().around(WEFT_BUILD_DIR "/weft run -n 2 " + program));
     EXPECT_TRUE(contains(two.err, sentence));
     EXPECT_EQ(two.err.find(sentence), two.err.rfind(sentence)) << two.err;
-    const Finished one = run(mpi().around(WEFT_BUILD_DIR "/weft run -n 1 " + program));
-    EXPECT_EQ(one.status, 0) << one.err;
+    const Finished one = expect_success(mpi().around(WEFT_BUILD_DIR "/weft run -n 1 " + program));
     EXPECT_FALSE(contains(one.err, "weft run has started"));
 }
 
@@ -109,8 +101,7 @@ TEST_P(FromMpi, TheDocumentedProgramCountsTheRanks) {
     expect_success(mpi().around("mpicc -Wall -Wextra -Werror -I" WEFT_SOURCE_DIR "/include " +
                                 (folder / "program.c") + " -o " + program +
                                 " -L" WEFT_BUILD_DIR " -lweft -Wl,-rpath," WEFT_BUILD_DIR));
-    const Finished done = run(mpi().job(3, program));
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(mpi().job(3, program));
     EXPECT_EQ(done.out, "3 ranks\n");
 }
 

@@ -1,17 +1,10 @@
 // The mpi transport on real MPIs: what the conformance tests ask of every transport, all messages over
 // the MPI's. Ranks of one thread (engine manual) ask for MPI_THREAD_FUNNELED, others for MULTIPLE.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <iterator>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "mpi/mpis.h"
 #include "support/in_turn.h"
 #include "support/random/program.h"
 #include "support/random/settings.h"
+#include "support/test.h"
 #include "support/tori.h"
 
 namespace weft::test::transport_test {

@@ -1,15 +1,10 @@
 // Lower bounds against the LogGP machine, in every kind of surroundings.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "shape/topology.h"
 #include "sim/lower_bound.h"
 #include "sim/profile.h"
 #include "support/loggp.h"
+#include "support/test.h"
 
 namespace weft::simulate::bound_test {
 

@@ -1,20 +1,11 @@
 // Late starts and noise, and what they do to the LogGP machine.
 #include "sim/disturbance.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "base/random.h"
 #include "schedule/builder.h"
 #include "sim/loggp.h"
+#include "support/test.h"
 
 namespace weft::simulate::disturbance_test {
 

@@ -1,11 +1,8 @@
 // The queue of events: in the order of times, equal times in the order of pushing.
 #include "sim/event_queue.h"
 
-#include <gtest/gtest.h>
-
-#include <map>
-
 #include "base/random.h"
+#include "support/test.h"
 
 namespace weft::simulate::event_queue_test {
 

@@ -2,19 +2,13 @@
 // resource by resource.
 #include "sim/exact.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <tuple>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "base/random.h"
 #include "lab/every_rank.h"
 #include "schedule/builder.h"
 #include "sim/loggp.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::simulate::exact_test {
 

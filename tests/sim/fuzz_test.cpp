@@ -1,11 +1,6 @@
 // Whatever text a reader of the simulator gets, it reads or refuses it with a sentence, and what it
 // has read can be simulated. A failure prints the seed that repeats it; WEFT_SEEDS sets how many
 // are tried.
-#include <gtest/gtest.h>
-
-#include <string>
-#include <vector>
-
 #include "model/measured.h"
 #include "sim/disturbance.h"
 #include "sim/goal.h"
@@ -13,6 +8,7 @@
 #include "sim/loggp.h"
 #include "support/cases.h"
 #include "support/mutate.h"
+#include "support/test.h"
 
 namespace weft::simulate::fuzz_test {
 

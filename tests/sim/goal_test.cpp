@@ -1,13 +1,6 @@
 // Programs in GOAL: the reader of texts, and their schedules in the LogGP machine.
 #include "sim/goal.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
 #include "lab/print/goal.h"
@@ -15,6 +8,7 @@
 #include "sim/loggp.h"
 #include "support/loggp.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::simulate::goal_test {
 

@@ -2,20 +2,12 @@
 // those behind them follow from its rules.
 #include "sim/lgs.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <bit>
-#include <functional>
-#include <iterator>
-#include <map>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "sim/waiters.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::simulate::lgs_test {
 

@@ -1,14 +1,7 @@
 // The LogGP machine against closed forms, lower bounds, and LogGOPSim's machine where both agree.
 #include "sim/loggp.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
 #include <queue>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
@@ -18,6 +11,7 @@
 #include "sim/lgs.h"
 #include "support/loggp.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::simulate::loggp_test {
 

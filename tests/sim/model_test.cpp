@@ -1,11 +1,4 @@
 // LogGP's formulas and bounds, against the equations by hand and the LogGP machine.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "model/closed_form.h"
 #include "model/measured.h"
@@ -13,6 +6,7 @@
 #include "sim/case_paper.h"
 #include "sim/loggp.h"
 #include "sim/lower_bound.h"
+#include "support/test.h"
 
 namespace weft::model::model_test {
 

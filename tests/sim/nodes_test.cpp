@@ -1,13 +1,8 @@
 // The LogGP machine on nodes with several ranks, which share links that token buckets limit.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"
+#include "support/test.h"
 
 namespace weft::simulate::nodes_test {
 

@@ -1,14 +1,10 @@
 // Profiles of networks against the figures that were published of them.
 #include "sim/profile.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"
+#include "support/test.h"
 
 namespace weft::simulate::profile_test {
 

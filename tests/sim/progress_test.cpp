@@ -1,14 +1,10 @@
 // Who advances a collective while ranks compute beside it.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "offload/task_lists.h"
 #include "shape/topology.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"
+#include "support/test.h"
 
 namespace weft::simulate::progress_test {
 

@@ -1,15 +1,9 @@
 // Flows that share links by max-min fairness, also on tori whose links go one way.
 #include "sim/shared_links.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <numeric>
-
 #include "base/random.h"
 #include "shape/torus.h"
+#include "support/test.h"
 
 namespace weft::simulate::shared_links_test {
 

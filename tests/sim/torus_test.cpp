@@ -1,17 +1,11 @@
 // The LogGP machine on a torus whose links go one way.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "lab/round_time.h"
 #include "shape/power.h"
 #include "sim/loggp.h"
 #include "support/loggp.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::simulate::torus_test {
 

@@ -64,7 +64,31 @@ void ChildProcess::finish(std::int64_t limit_ns) {
 Finished run(const std::string& command, std::int64_t limit_ns) {
     ChildProcess process(command);
     process.finish(limit_ns);
-    return {process.status, process.out, process.err};
+    return {process.status, process.out, process.err, command};
+}
+
+Finished expect_refusal(const Finished& command, int status, const std::string& sentence,
+                        Where where) {
+    if (command.status != status || command.err.find(sentence) == sentence.npos) {
+        ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line()))
+            << command.command << "\nexpected status " << status << " and '" << sentence
+            << "', but ended with " << command.status << ":\n"
+            << command.out << command.err;
+    }
+    return command;
+}
+
+Finished expect_success(const Finished& command, Where where) {
+    return expect_refusal(command, 0, "", where);
+}
+
+Finished expect_success(const std::string& command, Where where) {
+    return expect_success(run(command), where);
+}
+
+Finished expect_refusal(const std::string& command, int status, const std::string& sentence,
+                        Where where) {
+    return expect_refusal(run(command), status, sentence, where);
 }
 
 ::testing::AssertionResult contains(const std::string& text, const std::string& part) {

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <source_location>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,19 @@ struct Finished {
     int status;
     std::string out;
     std::string err;
+    std::string command = {};
 };
 
 Finished run(const std::string& command, std::int64_t limit_ns = hang_ns);
+
+// How a command must end, which may still have to run; the error says the command, to repeat it.
+using Where = std::source_location;
+Finished expect_success(const Finished& command, Where where = Where::current());
+Finished expect_success(const std::string& command, Where where = Where::current());
+Finished expect_refusal(const Finished& command, int status, const std::string& sentence,
+                        Where where = Where::current());
+Finished expect_refusal(const std::string& command, int status, const std::string& sentence,
+                        Where where = Where::current());
 
 ::testing::AssertionResult contains(const std::string& text, const std::string& part);
 

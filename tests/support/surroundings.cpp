@@ -26,8 +26,8 @@ const std::vector<Surroundings>& surroundings() {
     { {"shm", "WEFT_TRANSPORT=shm", false, 0, false},
 #if WEFT_HAS_TCP
       {"tcp", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo", false, 3, true},
-      {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_HOOK_DEDICATE=1", false, 3, false,
-       true},
+      {"tcp_dedicated", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo WEFT_HOOK_DEDICATE=1", false, 3,
+       false, true},
       {"tcp_ipv6", "WEFT_TRANSPORT=tcp WEFT_INTERFACES=::1", false, 2, false, true},
       {"mixed", "WEFT_TRANSPORT=auto", true, 4, true},
 #endif
@@ -128,12 +128,6 @@ std::size_t test_turn() {
 }
 
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
-
-void expect_success(const std::string& command) {
-    ChildProcess job(command);
-    job.finish();
-    EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.out << job.err;
-}
 
 std::string absence_of_nodes(const std::string& unshare) {
     const Finished tried = run(

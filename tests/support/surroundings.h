@@ -71,9 +71,6 @@ bool runs_all();
 // Which part of the tests takes its turn, if not all do: WEFT_TEST_TURN, which ./dev test takes from the commit.
 std::size_t test_turn();
 
-// The command ends with status 0.
-void expect_success(const std::string& command);
-
 // Why there can be no emulated nodes; empty: they are possible. Asks the kernel and iproute2, not weft. `unshare`: that
 // program with its options, except --net.
 std::string absence_of_nodes(const std::string& unshare);

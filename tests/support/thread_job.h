@@ -17,60 +17,62 @@
 
 #include "conformance/mpi_world.h"
 #include "conformance/shm_world.h"
-#include "process/completion/request_list.h"
 #include "process/process.h"
-#include "support/call.h"
 #if WEFT_HAS_TCP
 #include "conformance/tcp_world.h"
 #endif
 #if WEFT_HAS_UCX
 #include "conformance/ucx_world.h"
 #endif
+#include "support/random/process_calls.h"
 #include "support/surroundings.h"
 #include "weft/request.h"
 
 namespace weft::test {
 
-// One rank's calls, as those of weft/collective.h and weft/request.h. May be used by several
-// threads.
-class ThreadRank {
+// One rank's calls. May be used by several threads.
+class ThreadRank : public random::ProcessCalls {
   public:
-    explicit ThreadRank(Process& process) : process_(process) {}
+    using ProcessCalls::init;
+    using ProcessCalls::ProcessCalls;
+    using ProcessCalls::start;
 
-    Process& process() { return process_; }
-    int rank() const { return process_.rank(); }
-    int ranks() const { return process_.ranks(); }
-    const char* detail() const { return last_detail(); }
-
-    weft_status ibarrier(weft_request* request);
-    weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request);
-    weft_status igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                        int root, weft_request* request);
-    weft_status iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                         int root, weft_request* request);
-    weft_status ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                          weft_request* request);
-    weft_status ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                        weft_op op, int root, weft_request* request);
-    weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
-                           weft_request* request);
-    weft_status test(weft_request* request);
-    weft_status wait(weft_request* request);
-
-    weft_status start(const Call& call, weft_request* request);
-    weft_status init(const Call& call, weft_request* request);
-    // As weft_startall, weft_testany, ...: `body` gets the requests with the engine held.
-    template <class Body>
-    weft_status with(std::span<weft_request> requests, Body body) {
-        Engine::Hold hold(process_.engine());
-        RequestList list(&process_, requests.size(), requests.data());
-        return body(list).code;
+    // In the world.
+    weft_status start(const Call& call, weft_request* request) {
+        return start(call, world(), request);
     }
-
-  private:
-    weft_status give(Result<Request*> made, weft_request* request);
-
-    Process& process_;
+    weft_status init(const Call& call, weft_request* request) {
+        return init(call, world(), request);
+    }
+    // As those of weft/collective.h.
+    weft_status ibarrier(weft_request* request) {
+        return start({.collective = Collective::barrier}, request);
+    }
+    weft_status ibcast(void* buf, size_t count, weft_type type, int root, weft_request* request) {
+        return start({Collective::bcast, nullptr, buf, count, type, WEFT_OP_NULL, root}, request);
+    }
+    weft_status igather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        int root, weft_request* request) {
+        return start({Collective::gather, send_buf, recv_buf, count, type, WEFT_OP_NULL, root},
+                     request);
+    }
+    weft_status iscatter(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                         int root, weft_request* request) {
+        return start({Collective::scatter, send_buf, recv_buf, count, type, WEFT_OP_NULL, root},
+                     request);
+    }
+    weft_status ialltoall(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                          weft_request* request) {
+        return start({Collective::alltoall, send_buf, recv_buf, count, type}, request);
+    }
+    weft_status ireduce(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                        weft_op op, int root, weft_request* request) {
+        return start({Collective::reduce, send_buf, recv_buf, count, type, op, root}, request);
+    }
+    weft_status iallgather(const void* send_buf, void* recv_buf, size_t count, weft_type type,
+                           weft_request* request) {
+        return start({Collective::allgather, send_buf, recv_buf, count, type}, request);
+    }
 };
 
 class ThreadJob {

@@ -1,11 +1,7 @@
 // What bench/alternate.py promises, tried with programs that print a given table.
-#include <gtest/gtest.h>
-
-#include <filesystem>
-#include <fstream>
-
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::alternate_test {
 
@@ -21,9 +17,8 @@ TEST(Alternate, ComparesTwoBuilds) {
     const Folder old_build, new_build;
     make_program(old_build / "", "$1 $2  thread  10.0  4");
     make_program(new_build / "", "$1 $2  thread  20.0  3");
-    const Finished done =
-        run(alternate + "--rounds 2 " + (old_build / "") + " " + (new_build / "") + " -- overlap");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(alternate + "--rounds 2 " + (old_build / "") + " " +
+                                         (new_build / "") + " -- overlap");
     EXPECT_FALSE(matches_in(done.out, "bench overlap thread 1 +10 +20 +2\\.000 +2\\.000\n").empty())
         << done.out;
     EXPECT_FALSE(matches_in(done.out, "bench overlap thread 2 +4 +3 +0\\.750 +0\\.750\n").empty())
@@ -48,15 +43,12 @@ TEST(Alternate, ComparesTwoSettings) {
     const Folder build;
     make_program(build / "", "row  ${FIRST:-1}  ${SECOND:-1}");
     const std::string builds = (build / "") + " " + (build / "") + " -- overlap";
-    const Finished done = run(
+    const Finished done = expect_success(
         alternate + "--rounds 1 --old-env FIRST=2 --new-env FIRST=3 --new-env SECOND=4 " + builds);
-    EXPECT_EQ(done.status, 0) << done.err;
     EXPECT_FALSE(matches_in(done.out, "row 1 +2 +3 +1\\.500 +1\\.500\n").empty()) << done.out;
     EXPECT_FALSE(matches_in(done.out, "row 2 +1 +4 +4\\.000 +4\\.000\n").empty()) << done.out;
     for (const char* setting : {"FIRST", "=2"}) {
-        const Finished refused = run(alternate + "--new-env " + setting + " " + builds);
-        EXPECT_EQ(refused.status, 2) << setting;
-        EXPECT_TRUE(contains(refused.err, "expected NAME=VALUE"));
+        expect_refusal(alternate + "--new-env " + setting + " " + builds, 2, "expected NAME=VALUE");
     }
 }
 

@@ -1,13 +1,10 @@
 // The order statistics of the bench.
-#include <gtest/gtest.h>
-
-#include <map>
-
 #include "bench/dropin/where.h"
 #include "bench/overlap/advice.h"
 #include "bench/overlap/disturbed.h"
 #include "bench/statistics.h"
 #include "bench/tune/contest.h"
+#include "support/test.h"
 
 namespace weft::bench::bench_statistics_test {
 

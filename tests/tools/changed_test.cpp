@@ -1,9 +1,6 @@
 // `./dev test --changed` chooses the tests that a change can affect: tried in a copy of the sources.
-#include <gtest/gtest.h>
-
-#include <fstream>
-
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::changed_test {
 
@@ -23,8 +20,8 @@ class Changed : public testing::Test {
     std::string tree() { return folder_ / ""; }
     void change(const std::string& file) { std::ofstream(tree() + file, std::ios::app) << "\n"; }
     std::string chosen() {
-        const Finished list = run("cd '" + tree() + "' && python3 -B dev test --list --changed");
-        EXPECT_EQ(list.status, 0) << list.out << list.err;
+        const Finished list =
+            expect_success("cd '" + tree() + "' && python3 -B dev test --list --changed");
         const std::size_t begin = list.out.find("chosen: ");
         return begin == std::string::npos ? list.out : list.out.substr(begin);
     }

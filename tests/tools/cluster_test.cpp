@@ -1,12 +1,8 @@
 // What `weft run --nodes` promises, as root and as a user without privileges.
-#include <gtest/gtest.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 #include "support/process.h"
+#include "support/test.h"
 #include "tests/support/surroundings.h"
 
 namespace weft::test::cluster_test {
@@ -83,16 +79,14 @@ class Cluster : public ::testing::TestWithParam<User> {
 INSTANTIATE_TEST_SUITE_P(By, Cluster, users, name_of_user);
 
 TEST_P(Cluster, DealsRanksToNamedNodesInBlocks) {
-    Finished job = run(weft_run("-n 5 --nodes 2 --prefix hostname"));
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(weft_run("-n 5 --nodes 2 --prefix hostname"));
     EXPECT_EQ(sorted_lines(job.out),
               (Lines{"[0] node0", "[1] node0", "[2] node0", "[3] node1", "[4] node1"}));
 }
 
 TEST_P(Cluster, NodesReachOneAnotherOverEveryLinkAndFamily) {
     const std::string program = WEFT_BUILD_DIR "/tests/tools/nodes_program";
-    Finished job = run(weft_run("-n 3 --nodes 3 --links 2 " + program + " 2"));
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(weft_run("-n 3 --nodes 3 --links 2 " + program + " 2"));
     EXPECT_EQ(sorted_lines(job.out), (Lines{"0: 0 4 4", "1: 4 0 4", "2: 4 4 0"}));
 }
 
@@ -131,10 +125,9 @@ TEST_P(Cluster, EveryNodeSeesItsOwnLinksOnly) {
 
 TEST_P(Cluster, LinksAreUpBeforeRanksStart) {
     for (const char* link : {"eth0", "eth1"}) {
-        Finished job =
-            run("PATH=$PATH:/usr/sbin:/sbin " +
-                weft_run("-n 2 --nodes 2 --links 2 ip -o link show " + std::string(link)));
-        EXPECT_EQ(job.status, 0) << job.err;
+        Finished job = expect_success(
+            "PATH=$PATH:/usr/sbin:/sbin " +
+            weft_run("-n 2 --nodes 2 --links 2 ip -o link show " + std::string(link)));
         for (const std::string& line : sorted_lines(job.out))
             EXPECT_NE(line.find("state UP"), line.npos) << line;
     }
@@ -152,8 +145,7 @@ TEST_P(Cluster, LinksAreLimitedAtBothEnds) {
             EXPECT_TRUE(contains(line, " rate 250Mbit "));
         }
     }
-    Finished free = run(weft_run("-n 1 --nodes 1 " + show));
-    EXPECT_EQ(free.status, 0) << free.err;
+    Finished free = expect_success(weft_run("-n 1 --nodes 1 " + show));
     EXPECT_EQ(free.out.find("tbf"), free.out.npos) << "without --rate nothing limits";
 }
 
@@ -204,16 +196,13 @@ TEST_P(Cluster, RanksInheritNothingOfIt) {
 }
 
 TEST_P(Cluster, RanksOfANodeFindEachOtherThroughTheLibrary) {
-    Finished job =
-        run(weft_run("-n 3 --nodes 1 " WEFT_BUILD_DIR "/examples/example_own_schedule_c"));
-    EXPECT_EQ(job.status, 0) << job.err;
+    expect_success(weft_run("-n 3 --nodes 1 " WEFT_BUILD_DIR "/examples/example_own_schedule_c"));
 }
 
 TEST_P(Cluster, ARankCanCutItsOwnLink) {
-    Finished job =
-        run(weft_run("-n 2 --nodes 2 sh -c '[ $WEFT_RANK = 1 ] && ip link set eth0 down; "
-                     "echo $(hostname) $(ip -o link show eth0 | grep -c \"state DOWN\")'"));
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(
+        weft_run("-n 2 --nodes 2 sh -c '[ $WEFT_RANK = 1 ] && ip link set eth0 down; "
+                 "echo $(hostname) $(ip -o link show eth0 | grep -c \"state DOWN\")'"));
     EXPECT_EQ(sorted_lines(job.out), (Lines{"node0 0", "node1 1"}));
 }
 
@@ -270,18 +259,18 @@ TEST_P(ClusterAgent, TakesWhatSshTakes) {
 
 TEST_P(ClusterAgent, StartsRanksThatJoinThroughADirectory) {
     if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
-    Finished job = launch("--nodes 2",
-                          "rank=0\n"
-                          "for node in node0 node0 node1 node1; do\n"
-                          "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
-                          "WEFT_STARTUP_DIR=" +
-                              (folder_ / "job") + " exec " + weft_program +
-                              " bench overlap --ranks 4 --collective iallreduce --engine thread "
-                              "--sizes 8,64K --repetitions 2\" &\n"
-                              "    pids=\"$pids $!\" rank=$((rank + 1))\n"
-                              "done\n"
-                              "for pid in $pids; do wait $pid || exit; done\n");
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(
+        launch("--nodes 2",
+               "rank=0\n"
+               "for node in node0 node0 node1 node1; do\n"
+               "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
+               "WEFT_STARTUP_DIR=" +
+                   (folder_ / "job") + " exec " + weft_program +
+                   " bench overlap --ranks 4 --collective iallreduce --engine thread "
+                   "--sizes 8,64K --repetitions 2\" &\n"
+                   "    pids=\"$pids $!\" rank=$((rank + 1))\n"
+                   "done\n"
+                   "for pid in $pids; do wait $pid || exit; done\n"));
     EXPECT_TRUE(contains(job.out, "\niallreduce\nsize "));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "job"));
 }
@@ -310,9 +299,7 @@ TEST_P(ClusterAgent, BindsTheProcessesOfANodeToItsCores) {
 }
 
 TEST_P(ClusterAgent, ReportsTheLauncherByName) {
-    Finished job = launch("--nodes 1", "exit 3\n");
-    EXPECT_EQ(job.status, 3);
-    EXPECT_TRUE(contains(job.err, "weft run: sh exited with status 3\n"));
+    expect_refusal(launch("--nodes 1", "exit 3\n"), 3, "weft run: sh exited with status 3\n");
 }
 
 // --- Nothing stays -------------------------------------------------------------------------------
@@ -446,27 +433,25 @@ TEST_P(ClusterWithout, SaysThatTheKernelLimitsNoRates) {
 }
 
 TEST_P(ClusterWithout, SaysThatTheKernelHasNoBridge) {
-    Finished job = run(with_fake("ip", "Error: Unknown device type.\nCommand failed -:2") +
-                       weft_run("-n 1 --nodes 1 true"));
-    EXPECT_EQ(job.status, 2);
-    EXPECT_TRUE(contains(job.err,
-                         "ip link add br0 type bridge: Error: Unknown device type.; the "
-                         "kernel may lack bridge\n"));
+    expect_refusal(with_fake("ip", "Error: Unknown device type.\nCommand failed -:2") +
+                       weft_run("-n 1 --nodes 1 true"),
+                   2,
+                   "ip link add br0 type bridge: Error: Unknown device type.; the "
+                   "kernel may lack bridge\n");
 }
 
 TEST_P(ClusterWithout, SaysThatIproute2IsMissing) {
-    Finished job = run(on_other_machine(
-        "mount -t tmpfs none /usr/sbin && mount -t tmpfs none /sbin", "PATH=/nowhere", "true"));
-    EXPECT_EQ(job.status, 2);
-    EXPECT_TRUE(contains(
-        job.err,
+    expect_refusal(
+        on_other_machine("mount -t tmpfs none /usr/sbin && mount -t tmpfs none /sbin",
+                         "PATH=/nowhere", "true"),
+        2,
         "weft run: --nodes needs the program ip (package iproute2), which cannot be run: No "
-        "such file or directory\n"));
+        "such file or directory\n");
 }
 
 TEST_P(ClusterWithout, GoesOnWithoutIpv6) {
-    Finished job = run(on_other_machine("mount -t tmpfs none /proc/sys/net", "", "ip -o address"));
-    EXPECT_EQ(job.status, 0);
+    Finished job =
+        expect_success(on_other_machine("mount -t tmpfs none /proc/sys/net", "", "ip -o address"));
     EXPECT_TRUE(
         contains(job.err, "weft run: IPv6 is off here: the nodes have IPv4 addresses only\n"));
     EXPECT_TRUE(contains(job.out, "10.77.0.1/24"));
@@ -476,9 +461,9 @@ TEST_P(ClusterWithout, GoesOnWithoutIpv6) {
 // A user gets no new /sys where root hides something of the old one.
 TEST_P(ClusterWithout, GoesOnWithoutSysOfItsOwn) {
     if (user_.empty()) GTEST_SKIP() << "only where root runs this for another user";
-    Finished job = run("unshare --mount sh -c 'mount -t tmpfs none /sys/kernel && exec " + user_ +
+    Finished job =
+        expect_success("unshare --mount sh -c 'mount -t tmpfs none /sys/kernel && exec " + user_ +
                        weft_program + " run -n 1 --nodes 1 hostname'");
-    EXPECT_EQ(job.status, 0);
     EXPECT_TRUE(contains(job.err,
                          "weft run: the nodes have the machine's /sys: Operation not permitted\n"));
     EXPECT_EQ(job.out, "node0\n");
@@ -486,11 +471,10 @@ TEST_P(ClusterWithout, GoesOnWithoutSysOfItsOwn) {
 
 TEST_P(ClusterWithout, SaysThatNamespacesAreNotPermitted) {
     if (GetParam() == User::root) GTEST_SKIP() << "root's limit is that of the machine";
-    Finished job =
-        run(user_ + unshare_ + "sh -c 'echo 0 > /proc/sys/user/max_net_namespaces && exec " +
-            weft_program + " run -n 1 --nodes 1 true'");
-    EXPECT_EQ(job.status, 2);
-    EXPECT_TRUE(contains(job.err, "weft run: --nodes needs network namespaces"));
+    Finished job = expect_refusal(user_ + unshare_ +
+                                      "sh -c 'echo 0 > /proc/sys/user/max_net_namespaces && exec " +
+                                      weft_program + " run -n 1 --nodes 1 true'",
+                                  2, "weft run: --nodes needs network namespaces");
     EXPECT_TRUE(contains(job.err, "the limit of namespaces is reached"));
 }
 

@@ -1,12 +1,8 @@
 // ./dev beside another one, and when it is ended: tried in a tree whose build takes for ever.
-#include <gtest/gtest.h>
 #include <signal.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::dev_test {
 

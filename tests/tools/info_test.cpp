@@ -1,16 +1,7 @@
 // What `weft info` promises: that its lists are what the library takes.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
-
 #include "base/cores.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::info_test {
 
@@ -85,8 +76,7 @@ TEST(Info, SaysWhyUcxCannotBeOpened) {
     EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
     for (const char* transport : {"auto", "tcp"}) {
         if (!words(info()["transports"]).contains(transport)) continue;
-        const Finished done = run(missing + " " + job + " --transport " + transport);
-        EXPECT_EQ(done.status, 0) << transport << ": " << done.err;
+        expect_success(missing + " " + job + " --transport " + transport);
     }
 }
 
@@ -118,10 +108,8 @@ TEST(Info, NamesBuildAndMachine) {
 
 TEST(Info, SaysThatOutputIsLost) {
     for (std::string call : {"info", "info --ranks 8", "run -n 2 " WEFT_BUILD_DIR "/weft info"}) {
-        Finished done = run(WEFT_BUILD_DIR "/weft " + call + " > /dev/full");
-        EXPECT_EQ(done.status, 1) << call;
-        EXPECT_TRUE(contains(done.err, "weft: output is lost: No space left on device"))
-            << done.err;
+        expect_refusal(WEFT_BUILD_DIR "/weft " + call + " > /dev/full", 1,
+                       "weft: output is lost: No space left on device");
     }
 }
 
@@ -136,8 +124,7 @@ TEST(Info, ListsTheTransportsThatTheLibraryTakes) {
 }
 
 TEST(Info, AJobReportsAMisspeltSettingOnce) {
-    const Finished done = run("WEFT_ENGIN=kernel " + job);
-    EXPECT_EQ(done.status, 0);
+    const Finished done = expect_success("WEFT_ENGIN=kernel " + job);
     EXPECT_EQ(done.err,
               "weft: WEFT_ENGIN is not a setting of Weft and has no effect; did you mean "
               "WEFT_ENGINE?\n");
@@ -145,9 +132,8 @@ TEST(Info, AJobReportsAMisspeltSettingOnce) {
 
 // By one rank of the two, in a form that can be copied.
 TEST(Info, RenamedVariablesWorkAndAreReportedOnce) {
-    const Finished done =
-        run("WEFT_ALGORITHM_BARRIER=dissemination:ports=3 WEFT_ALGORITHM_BCAST=chain " + job);
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(
+        "WEFT_ALGORITHM_BARRIER=dissemination:ports=3 WEFT_ALGORITHM_BCAST=chain " + job);
     EXPECT_EQ(done.err,
               "weft: WEFT_ALGORITHM_BARRIER and WEFT_ALGORITHM_BCAST are now "
               "WEFT_ALGORITHM=barrier=dissemination:ports=3,bcast=chain\n");
@@ -223,9 +209,8 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
                                                      {5, "", "16"}}) {
         const std::string number = std::to_string(ranks);
         const Finished ranked =
-            run("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + std::string(settings) + " " + weft +
-                "run -n " + number + " " + weft + "info");
-        EXPECT_EQ(ranked.status, 0) << ranked.err;
+            expect_success("WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " + std::string(settings) + " " +
+                           weft + "run -n " + number + " " + weft + "info");
         EXPECT_TRUE(ranked.out.starts_with("version ")) << ranked.out;
         EXPECT_EQ(ranked.out.find("version ", 1), std::string::npos) << "one listing";
         Lines lines;
@@ -258,9 +243,8 @@ TEST(Info, SaysWhatEachRankOfAJobHoldsWithinTheBound) {
 // The lines of two ranks, each bound to `core`.
 Lines ranks_on(int core, const std::string& settings) {
     const Finished ranked =
-        run(settings + " WEFT_TRANSPORT=shm taskset -c " + std::to_string(core) + " " + weft +
-            "run -n 2 --bind none " + weft + "info");
-    EXPECT_EQ(ranked.status, 0) << ranked.err;
+        expect_success(settings + " WEFT_TRANSPORT=shm taskset -c " + std::to_string(core) + " " +
+                       weft + "run -n 2 --bind none " + weft + "info");
     Lines lines;
     for (const std::string& line : sorted_lines(ranked.out)) {
         if (line.starts_with("rank ")) lines.push_back(line);
@@ -291,8 +275,7 @@ TEST(Info, SaysWhereEachRankAndItsThreadRun) {
 // The warning of a job of two ranks.
 TEST(Info, SaysOnceThatProgressThreadsShareTheirCores) {
     const std::string core = std::to_string(own_cores().front());
-    const Finished shared = run("WEFT_PROGRESS_CPUS=" + core + " " + job);
-    EXPECT_EQ(shared.status, 0);
+    const Finished shared = expect_success("WEFT_PROGRESS_CPUS=" + core + " " + job);
     EXPECT_EQ(shared.err, "weft: WEFT_PROGRESS_CPUS=" + core +
                               " of rank 0: its progress thread shares cores " + core +
                               " with ranks that may compute there, or on their hyperthreads; "
@@ -319,18 +302,15 @@ TEST(Info, BoundsWhatLargeJobsHold) {
 class Commit : public testing::Test {
   protected:
     std::string commit() {
-        const Finished asked = run(WEFT_CMAKE " -DSOURCE_DIR=" + (folder_ / "source") +
-                                   " -DOUTPUT=" + (folder_ / "commit.h") +
-                                   " -P " WEFT_SOURCE_DIR "/cmake/commit.cmake");
-        EXPECT_EQ(asked.status, 0) << asked.err;
+        expect_success(WEFT_CMAKE " -DSOURCE_DIR=" + (folder_ / "source") + " -DOUTPUT=" +
+                       (folder_ / "commit.h") + " -P " WEFT_SOURCE_DIR "/cmake/commit.cmake");
         return content(folder_ / "commit.h");
     }
     std::string git(const std::string& arguments) {
-        const Finished done =
-            run("cd " + (folder_ / "source") +
-                " && git -c user.name=weft -c user.email=weft@localhost -c commit.gpgsign=false " +
-                arguments);
-        EXPECT_EQ(done.status, 0) << done.err;
+        const Finished done = expect_success(
+            "cd " + (folder_ / "source") +
+            " && git -c user.name=weft -c user.email=weft@localhost -c commit.gpgsign=false " +
+            arguments);
         return done.out.substr(0, done.out.find('\n'));
     }
     void write(const std::string& text) { std::ofstream(folder_ / "source/file") << text; }

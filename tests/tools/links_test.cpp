@@ -1,13 +1,7 @@
 // Which links of a node carry a job's messages, counted at the interfaces of an emulated cluster.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
-#include <set>
-#include <sstream>
-
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::links_test {
 
@@ -44,15 +38,14 @@ class Links : public testing::TestWithParam<Way> {
     // By rank, and so by node: what each link sent, then what each received.
     static std::vector<std::vector<std::uint64_t>> carried(const std::string& operations) {
         const std::string n = std::to_string(ranks);
-        const Finished job =
-            run("PATH=$PATH:/usr/sbin:/sbin UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_TRANSPORT=" +
-                std::string(GetParam().transport) + " " + settings_of(GetParam().engine) +
-                " WEFT_ALGORITHM=allgather=" + GetParam().algorithm +
-                " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
-                " --rate 1gbit --links " + std::to_string(links) +
-                " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +
-                std::to_string(block_bytes) + " " + operations);
-        EXPECT_EQ(job.status, 0) << job.err;
+        const Finished job = expect_success(
+            "PATH=$PATH:/usr/sbin:/sbin UCX_TLS=tcp UCX_LOG_LEVEL=error WEFT_TRANSPORT=" +
+            std::string(GetParam().transport) + " " + settings_of(GetParam().engine) +
+            " WEFT_ALGORITHM=allgather=" + GetParam().algorithm +
+            " " WEFT_BUILD_DIR "/weft run --timeout 50 -n " + n + " --nodes " + n +
+            " --rate 1gbit --links " + std::to_string(links) +
+            " " WEFT_BUILD_DIR "/tests/tools/links_program " + std::to_string(links) + " " +
+            std::to_string(block_bytes) + " " + operations);
         std::vector<std::vector<std::uint64_t>> nodes;
         for (const std::string& line : sorted_lines(job.out)) {
             std::istringstream numbers(line.substr(line.find(':') + 1));

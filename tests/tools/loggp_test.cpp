@@ -1,13 +1,7 @@
 // `weft bench loggp` finds the parameters of the simulator, which are known, and prints those of a transport.
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <regex>
-#include <sstream>
-#include <string>
-
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::loggp_test {
 
@@ -34,8 +28,7 @@ std::vector<std::string> found_in_simulator(const Known& known) {
     command << bench << "--simulated -L " << known.L << " -o " << known.o << " -g " << known.g
             << " -G " << known.G << " -O " << known.O << " --reduction " << known.reduction
             << " --copy " << known.copy << " -S 64K --json " << folder / "parameters";
-    const Finished done = run(command.str());
-    EXPECT_EQ(done.status, 0) << done.err;
+    expect_success(command.str());
     std::istringstream text(content(folder / "parameters"));
     std::vector<std::string> lines;
     for (std::string line; std::getline(text, line);) lines.push_back(line);
@@ -86,16 +79,12 @@ TEST(LogGp, IsMeasuredBetweenTwoRanks) {
 
 TEST(LogGp, RefusesWhatItCannotMeasure) {
     EXPECT_EQ(run(bench + "--ranks 3").status, 2);
-    const Finished one = run(bench + "--small 8");
-    EXPECT_EQ(one.status, 2);
-    EXPECT_TRUE(contains(one.err, "small sizes = 8; expected two or more"));
+    expect_refusal(bench + "--small 8", 2, "small sizes = 8; expected two or more");
     for (const auto& [options, sentence] :
          {std::pair{"--transport mpi", "transport = mpi; expected --against with it"},
           {"--against lam", "against = \"lam\"; expected some of mpich"},
           {"--against all", "--against names several MPIs; expected one"}}) {
-        const Finished refused = run(bench + options);
-        EXPECT_EQ(refused.status, 2) << options;
-        EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+        expect_refusal(bench + options, 2, sentence);
     }
 }
 
@@ -135,9 +124,7 @@ TEST(Predict, PrintsWhatTheSimulatorSaysBesideWhatIsMeasured) {
           {model + " --ranks 2 --nodes 2 --links 2", "links = 2; expected 1"},
           {model + " --shared " + (folder / "none"), "cannot read the model"},
           std::pair{folder / "none", "cannot read the model"}}) {
-        const Finished refused = run(predict + options);
-        EXPECT_EQ(refused.status, 2);
-        EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+        expect_refusal(predict + options, 2, sentence);
     }
 }
 

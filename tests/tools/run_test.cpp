@@ -1,11 +1,8 @@
 // What `weft run` promises, tried from outside with small shell programs as ranks.
-#include <gtest/gtest.h>
 #include <sched.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::run_test {
 
@@ -14,8 +11,8 @@ const std::string weft_run = WEFT_BUILD_DIR "/weft run ";
 TEST(RunCommand, TakesTheNumberOfRanksAsLaunchersForMpiSpellIt) {
     for (const char* spelling :
          {"-np 2", "--np 2", "--np=2", "-np2", "-np=2", "--prefix -np 2", "--grace 3 -np 2"}) {
-        const Finished job = run(weft_run + spelling + " sh -c 'echo $WEFT_RANKS $0' -np");
-        EXPECT_EQ(job.status, 0) << spelling << job.err;
+        const Finished job =
+            expect_success(weft_run + spelling + " sh -c 'echo $WEFT_RANKS $0' -np");
         EXPECT_EQ(sorted_lines(job.out).size(), 2u) << spelling << job.out;
         EXPECT_TRUE(contains(job.out, "2 -np\n")) << spelling;
     }
@@ -37,8 +34,7 @@ TEST(Program, NamesAnUnknownCommandAndListsTheKnownOnes) {
 }
 
 TEST(Run, TellsEveryRankWhoItIs) {
-    Finished job = run(weft_run + "-n 3 sh -c 'echo $WEFT_RANK of $WEFT_RANKS'");
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(weft_run + "-n 3 sh -c 'echo $WEFT_RANK of $WEFT_RANKS'");
     EXPECT_EQ(sorted_lines(job.out), (Lines{"0 of 3", "1 of 3", "2 of 3"}));
     EXPECT_EQ(job.err, "");
 }
@@ -50,14 +46,13 @@ TEST(Run, StartsAJobOfItsOwnAlsoAsARankOfAnother) {
 }
 
 TEST(Run, LeavesTheProgramsOptionsAlone) {
-    Finished job = run(weft_run + "-n 2 echo -n 7 --bind info --prefix run");
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(weft_run + "-n 2 echo -n 7 --bind info --prefix run");
     EXPECT_EQ(job.out, "7 --bind info --prefix run7 --bind info --prefix run");
 }
 
 TEST(Run, TakesWhatFollowsTwoDashesAsTheProgram) {
-    Finished job = run(weft_run + "-n 2 -- sh -c 'echo $WEFT_RANK -- of $WEFT_RANKS $0' -n --bind");
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job =
+        expect_success(weft_run + "-n 2 -- sh -c 'echo $WEFT_RANK -- of $WEFT_RANKS $0' -n --bind");
     EXPECT_EQ(sorted_lines(job.out), (Lines{"0 -- of 2 -n", "1 -- of 2 -n"}));
     EXPECT_EQ(run(weft_run + "-n 1 echo -- one").out, "-- one\n") << "not the first word";
     EXPECT_NE(run(weft_run + "-n 2 --").status, 0);
@@ -70,9 +65,8 @@ TEST(Run, GivesStandardInputToRankZeroOnly) {
 
 TEST(Run, PrefixesEachLineOnItsOwnStream) {
     for (std::string flag : {"--prefix", "--label"}) {
-        Finished job = run(weft_run + "-n 2 " + flag +
-                           " sh -c 'echo one; printf \"\\ntwo\"; echo problem >&2'");
-        EXPECT_EQ(job.status, 0) << job.err;
+        Finished job = expect_success(weft_run + "-n 2 " + flag +
+                                      " sh -c 'echo one; printf \"\\ntwo\"; echo problem >&2'");
         EXPECT_EQ(sorted_lines(job.out),
                   (Lines{"[0] ", "[0] one", "[0] two", "[1] ", "[1] one", "[1] two"}));
         EXPECT_EQ(sorted_lines(job.err), (Lines{"[0] problem", "[1] problem"}));
@@ -80,8 +74,7 @@ TEST(Run, PrefixesEachLineOnItsOwnStream) {
 }
 
 TEST(Run, PrefixLosesNoOutput) {
-    Finished job = run(weft_run + "-n 2 --prefix sh -c 'seq 1 20000'");
-    EXPECT_EQ(job.status, 0) << job.err;
+    Finished job = expect_success(weft_run + "-n 2 --prefix sh -c 'seq 1 20000'");
     EXPECT_EQ(sorted_lines(job.out).size(), 40000u);
     EXPECT_TRUE(contains(job.out, "[0] 20000\n"));
     EXPECT_TRUE(contains(job.out, "[1] 20000\n"));
@@ -157,10 +150,9 @@ TEST(Run, LeavesTheOthersTimeToReport) {
 }
 
 TEST(Run, LetsTheOthersContinueAfterARankThatEndedWell) {
-    Finished job = run(weft_run +
-                       "-n 2 --grace 0 sh -c "
-                       "'[ $WEFT_RANK = 1 ] && exit 0; sleep 0.3; echo done'");
-    EXPECT_EQ(job.status, 0);
+    Finished job = expect_success(weft_run +
+                                  "-n 2 --grace 0 sh -c "
+                                  "'[ $WEFT_RANK = 1 ] && exit 0; sleep 0.3; echo done'");
     EXPECT_EQ(job.out, "done\n");
     EXPECT_EQ(job.err, "");
 }
@@ -183,18 +175,14 @@ TEST(Run, LeavesNothingOfAFailedJob) {
 }
 
 TEST(Run, EndsTheJobAtTheTimeout) {
-    Finished job = run(weft_run + "-n 2 --timeout 0.3 sleep 1000");
-    EXPECT_EQ(job.status, 124);
-    EXPECT_TRUE(contains(job.err, "still runs after 0.3 s"));
+    expect_refusal(weft_run + "-n 2 --timeout 0.3 sleep 1000", 124, "still runs after 0.3 s");
 }
 
 TEST(Run, SaysWhyAProgramCannotStart) {
     Finished missing = run(weft_run + "-n 2 /nowhere/program");
     EXPECT_EQ(missing.status, 127);
     EXPECT_EQ(missing.err, "weft run: cannot start /nowhere/program: No such file or directory\n");
-    Finished forbidden = run(weft_run + "-n 2 /etc/passwd");
-    EXPECT_EQ(forbidden.status, 126);
-    EXPECT_TRUE(contains(forbidden.err, "Permission denied"));
+    expect_refusal(weft_run + "-n 2 /etc/passwd", 126, "Permission denied");
 }
 
 TEST(Run, RefusesWrongOptions) {

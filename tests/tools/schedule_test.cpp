@@ -1,13 +1,8 @@
 // `weft schedule` as a user calls it.
-#include <gtest/gtest.h>
-
-#include <sstream>
-#include <string>
-#include <utility>
-
 #include "algorithm/catalogue.h"
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::schedule_test {
 
@@ -21,8 +16,7 @@ TEST(ScheduleCommand, ProvesACallOfAllRanks) {
                              "allreduce --algorithm recursive_doubling --ranks 7 --ordered",
                              "alltoall --algorithm bruck --ranks 6 --in-place"}) {
         SCOPED_TRACE(call);
-        Finished done = schedule(std::string(call) + " --check");
-        EXPECT_EQ(done.status, 0) << done.err;
+        Finished done = expect_success(schedule(std::string(call) + " --check"));
         EXPECT_TRUE(contains(done.out, "proved ")) << done.out;
         EXPECT_TRUE(contains(done.out, "no deadlock, no hazard, result as promised")) << done.out;
     }
@@ -31,14 +25,12 @@ TEST(ScheduleCommand, ProvesACallOfAllRanks) {
 TEST(ScheduleCommand, ShowsEveryCollective) {
     for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
         const std::string call = spec.name + std::string(" --ranks 4");
-        const Finished shown = schedule(call);
-        EXPECT_EQ(shown.status, 0) << call << ": " << shown.err;
+        const Finished shown = expect_success(schedule(call));
         EXPECT_TRUE(contains(shown.out, "rounds")) << shown.out;
         for (const algorithm::Algorithm* known : spec.algorithms) {
             const std::string one =
                 call + " --torus 2x2 --nodes 2 --check --algorithm " + known->name;
-            const Finished proved = schedule(one);
-            EXPECT_EQ(proved.status, 0) << one << ": " << proved.err;
+            const Finished proved = expect_success(schedule(one));
             EXPECT_TRUE(contains(proved.out, "proved ")) << one << ": " << proved.out;
         }
     }
@@ -47,8 +39,8 @@ TEST(ScheduleCommand, ShowsEveryCollective) {
 // Without --algorithm: by the table, not by the order of the list.
 TEST(ScheduleCommand, TakesTheAlgorithmThatTheLibraryWouldTake) {
     const auto chosen = [](const std::string& settings, const std::string& call) {
-        const Finished done = run(settings + " " WEFT_BUILD_DIR "/weft schedule " + call);
-        EXPECT_EQ(done.status, 0) << call << done.err;
+        const Finished done =
+            expect_success(settings + " " WEFT_BUILD_DIR "/weft schedule " + call);
         const auto named = matches_in(done.err, "^weft schedule: \\w+ by ([^ ]+), as the library");
         return named.size() == 1 ? named[0][1] : "none: " + done.err;
     };
@@ -60,19 +52,15 @@ TEST(ScheduleCommand, TakesTheAlgorithmThatTheLibraryWouldTake) {
     EXPECT_EQ(chosen("WEFT_ALGORITHM=bcast=circulant", "bcast -n 8"), "circulant");
     EXPECT_TRUE(contains(schedule("alltoall -n 8 --bytes 1M").out, "alltoall shift, 8 ranks"));
     EXPECT_EQ(schedule("alltoall -a flat").err, "") << "it was named";
-    const Finished refused =
-        run("WEFT_ALGORITHM=bcast=none " WEFT_BUILD_DIR "/weft schedule bcast");
-    EXPECT_EQ(refused.status, 2);
-    EXPECT_TRUE(contains(refused.err, "WEFT_ALGORITHM=bcast"));
+    expect_refusal("WEFT_ALGORITHM=bcast=none " WEFT_BUILD_DIR "/weft schedule bcast", 2,
+                   "WEFT_ALGORITHM=bcast");
 }
 
 TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
-    Finished done = schedule("allgather --algorithm standard_exchange --ranks 10");
-    EXPECT_EQ(done.status, 2);
-    EXPECT_TRUE(contains(done.err,
-                         "standard_exchange needs a number of ranks that is a power of 2; this "
-                         "call has 10"))
-        << done.err;
+    Finished done =
+        expect_refusal(schedule("allgather --algorithm standard_exchange --ranks 10"), 2,
+                       "standard_exchange needs a number of ranks that is a power of 2; this "
+                       "call has 10");
     done = schedule("allgather -a ring --ports 2");
     EXPECT_EQ(done.status, 2);
     EXPECT_TRUE(contains(done.err, "--ports with ring; it has no ports"));
@@ -103,8 +91,7 @@ TEST(ScheduleCommand, RefusesSizesThatOverflow) {
 // UBSan sees sums that overflow.
 TEST(ScheduleCommand, CountsTheLargestSizes) {
     for (std::string call : {"alltoall -a bruck", "allgather -a bruck", "gather", "scatter"}) {
-        Finished done = schedule(call + " --bytes 64G --ranks 512 --rank 0");
-        EXPECT_EQ(done.status, 0) << done.err;
+        Finished done = expect_success(schedule(call + " --bytes 64G --ranks 512 --rank 0"));
         EXPECT_TRUE(matches_in(done.out, "[ (\\[]-[0-9]").empty()) << done.out;
     }
 }
@@ -113,9 +100,7 @@ TEST(ScheduleCommand, SaysThatOutputIsLost) {
     for (std::string call :
          {"--list", "bcast", "bcast --ranks 64", "bcast --format svg", "bcast --format dot",
           "bcast --format tasks", "bcast --check", "--help"}) {
-        Finished done = schedule(call + " > /dev/full");
-        EXPECT_EQ(done.status, 1) << call;
-        EXPECT_TRUE(contains(done.err, "weft: output is lost: ")) << done.err;
+        expect_refusal(schedule(call + " > /dev/full"), 1, "weft: output is lost: ");
     }
 }
 
@@ -164,8 +149,7 @@ TEST(ScheduleCommand, WritesGoal) {
 // Table II of the CORE-Direct paper, with the rank's own clear-to-send, and its lists.
 TEST(ScheduleCommand, WritesTasks) {
     const std::string call = "allgather --algorithm standard_exchange --ranks 4 --rank 0";
-    Finished done = schedule(call + " --format tasks");
-    EXPECT_EQ(done.status, 0) << done.err;
+    Finished done = expect_success(schedule(call + " --format tasks"));
     EXPECT_TRUE(contains(done.out,
                          "Rank    0\n"
                          "Step 0  recv from 1\n"
@@ -227,8 +211,7 @@ TEST(ScheduleCommand, SaysWhatAnAlgorithmNeedsAndFollows) {
 
 // Figure 2 of the SCI paper: no link of a 4x4 torus has two messages in a step of the gather.
 TEST(ScheduleCommand, PrintsTheLoadsOfLinks) {
-    const Finished done = schedule("gather -a torus --torus 4x4 --root 15 --links");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(schedule("gather -a torus --torus 4x4 --root 15 --links"));
     EXPECT_TRUE(contains(done.out,
                          "step 3: 1 message, at most 1 on a link\n"
                          "   0.. 3  x . . . .  y . . . .\n"
@@ -283,26 +266,20 @@ TEST(ScheduleCommand, DeclaresATorus) {
           std::pair{"--torus 2x2 --order path", "--order without --links"},
           std::pair{"-a torus --torus 2x2 --links --order path", "--order with torus"},
           std::pair{"--links --torus 2x2 --rank 1", "--rank with --links"}}) {
-        const Finished done = schedule(std::string("gather ") + call);
-        EXPECT_EQ(done.status, 2) << call;
-        EXPECT_TRUE(contains(done.err, sentence)) << done.err;
+        expect_refusal(schedule(std::string("gather ") + call), 2, sentence);
     }
 }
 
 TEST(ScheduleCommand, WritesSvg) {
     const Finished done =
-        schedule("bcast --algorithm hierarchical --ranks 6 --nodes 2 --format svg");
-    EXPECT_EQ(done.status, 0);
+        expect_success(schedule("bcast --algorithm hierarchical --ranks 6 --nodes 2 --format svg"));
     EXPECT_EQ(done.out.rfind("<svg ", 0), 0u) << done.out;
     EXPECT_TRUE(contains(done.out, ">bcast hierarchical, 6 ranks, root 0<")) << done.out;
-    const Finished of_one = schedule("bcast --format svg --rank 1");
-    EXPECT_EQ(of_one.status, 2);
-    EXPECT_TRUE(contains(of_one.err, "a drawing shows all ranks")) << of_one.err;
+    expect_refusal(schedule("bcast --format svg --rank 1"), 2, "a drawing shows all ranks");
 }
 
 TEST(ScheduleCommand, WritesDot) {
-    Finished done = schedule("bcast --algorithm binomial --ranks 4 --format dot");
-    EXPECT_EQ(done.status, 0);
+    Finished done = expect_success(schedule("bcast --algorithm binomial --ranks 4 --format dot"));
     EXPECT_EQ(done.out.rfind("digraph", 0), 0u) << done.out;
 }
 

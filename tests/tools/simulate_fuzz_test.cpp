@@ -1,17 +1,12 @@
 // Whatever `weft simulate` is called with, it simulates or refuses with a sentence; of a failure the command is printed.
 // WEFT_SEEDS sets how many commands are tried.
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <string>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "sim/profile.h"
 #include "support/cases.h"
 #include "support/mutate.h"
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::simulate_fuzz_test {
 

@@ -1,15 +1,8 @@
 // `weft simulate` as a user calls it.
-#include <gtest/gtest.h>
-
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::simulate_test {
 
@@ -38,8 +31,7 @@ class SimulateGoal : public testing::Test {
 };
 
 TEST_F(SimulateGoal, PrintsText) {
-    const Finished done = simulated("");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(simulated(""));
     EXPECT_EQ(done.out, head_ +
                             "rank 0           11000 ns\n"
                             "rank 1           7000 ns\n"
@@ -59,8 +51,7 @@ TEST_F(SimulateGoal, PrintsCsvAndJson) {
 // By the rules of LogGP: with late starts, for one.
 TEST_F(SimulateGoal, WithoutLogGopsim) {
     const std::string call = "--goal '" + path_ + "' ";
-    const Finished done = simulate(call);
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(simulate(call));
     EXPECT_EQ(done.out, head_ +
                             "rank 0           11000 ns, CPU busy 3000 ns\n"
                             "rank 1           7000 ns, CPU busy 3000 ns\n"
@@ -76,15 +67,10 @@ TEST_F(SimulateGoal, WithoutLogGopsim) {
           std::pair{"-n 3", "has 2 ranks; expected 3 (--ranks)"},
           std::pair{"--skew late:10:2", "skew = late:10:2; expected"},
           std::pair{"--torus 2x2", "torus = 2x2 has 4 ranks; expected 2"}}) {
-        const Finished refused = simulate(call + more);
-        EXPECT_EQ(refused.status, 2);
-        EXPECT_TRUE(contains(refused.err, sentence)) << more << ": " << refused.err;
+        expect_refusal(simulate(call + more), 2, sentence);
     }
     std::ofstream(path_) << "num_ranks 1\nrank 0 {\na: calc 5\nb: calc 5 cpu 1\n}\n";
-    const Finished refused = simulate(call);
-    EXPECT_EQ(refused.status, 2);
-    EXPECT_TRUE(contains(refused.err, path_ + ", line 4: cpu; expected one CPU of each rank"))
-        << refused.err;
+    expect_refusal(simulate(call), 2, path_ + ", line 4: cpu; expected one CPU of each rank");
 }
 
 TEST_F(SimulateGoal, ReadsTheStandardInput) {
@@ -95,9 +81,8 @@ TEST_F(SimulateGoal, ReadsTheStandardInput) {
 }
 
 TEST_F(SimulateGoal, RefusesWithASentence) {
-    Finished done = simulate("--goal /none --compat lgs");
-    EXPECT_EQ(done.status, 2);
-    EXPECT_TRUE(contains(done.err, "weft simulate: cannot read /none")) << done.err;
+    Finished done = expect_refusal(simulate("--goal /none --compat lgs"), 2,
+                                   "weft simulate: cannot read /none");
     std::ofstream(path_) << "num_ranks 2\nrank 0 {\nsend 1b to 7\n}\n";
     done = simulated("");
     EXPECT_EQ(done.status, 2);
@@ -130,10 +115,9 @@ TEST_F(SimulateGoal, SimulatesWhatWeftScheduleWrites) {
 }
 
 TEST(SimulateCollective, PrintsText) {
-    const Finished done = simulate(
-        "allreduce -a recursive_doubling -n 4 --bytes 1K --in-place "
-        "--reduction 0.25 -G 0.18");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done =
+        expect_success(simulate("allreduce -a recursive_doubling -n 4 --bytes 1K --in-place "
+                                "--reduction 0.25 -G 0.18"));
     EXPECT_EQ(done.out,
               "allreduce recursive_doubling, 4 ranks, 1024 bytes\n"
               "L 2500, o 1500, g 1000, G 0.18, O 0, reduction 0.25, copy 0, S 65535\n"
@@ -163,8 +147,8 @@ TEST(SimulateCollective, PrintsCsvAndJson) {
 }
 
 TEST(SimulateCollective, WritesATrace) {
-    const Finished done = simulate("bcast -a binomial -n 2 --bytes 1 --format trace");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done =
+        expect_success(simulate("bcast -a binomial -n 2 --bytes 1 --format trace"));
     EXPECT_TRUE(done.out.starts_with("{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n"))
         << done.out;
     for (const char* line :
@@ -227,10 +211,7 @@ TEST(SimulateCollective, DisturbedByATrace) {
     EXPECT_TRUE(contains(json.out, "\"absorbed_percent\": 50.0,\n \"lower_bound_ns\": "))
         << json.out;
     std::ofstream(path) << "2000 1000\n2500 1\n";
-    const Finished refused = simulate(call);
-    EXPECT_EQ(refused.status, 2);
-    EXPECT_TRUE(contains(refused.err, path + ": line 2 begins before the end of the noise"))
-        << refused.err;
+    expect_refusal(simulate(call), 2, path + ": line 2 begins before the end of the noise");
 }
 
 TEST(SimulateCollective, WithAProfile) {
@@ -269,8 +250,7 @@ void expect_share(const std::string& row, const std::string& column) {
 
 // The rows of an experiment that has been told to be small. Its JSON is checked.
 std::vector<std::string> rows_of(const std::string& arguments) {
-    const Finished done = simulate("experiment " + arguments + " --format json");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(simulate("experiment " + arguments + " --format json"));
     if (run("python3 --version").status == 0) {
         const Folder folder;
         std::ofstream(folder / "json") << done.out;
@@ -380,9 +360,7 @@ TEST(SimulateExperiment, Best) {
 }
 
 TEST(SimulateExperiment, RefusesWithASentence) {
-    const Finished done = simulate("experiment best --bytes 1T");
-    EXPECT_EQ(done.status, 2);
-    EXPECT_TRUE(contains(done.err, "bytes = 1T; expected sizes")) << done.err;
+    expect_refusal(simulate("experiment best --bytes 1T"), 2, "bytes = 1T; expected sizes");
     EXPECT_NE(simulate("experiment none").status, 0);
 }
 
@@ -501,8 +479,8 @@ TEST(SimulateCollective, AllOfThem) {
     for (const algorithm::CollectiveSpec& spec : algorithm::catalogue()) {
         if (spec.is_among_neighbors()) continue;
         for (const char* rules : {"", " --compat lgs", " -S 10"}) {
-            const Finished done = simulate(spec.name + std::string(" -n 8") + rules);
-            EXPECT_EQ(done.status, 0) << spec.name << ": " << done.err;
+            const Finished done =
+                expect_success(simulate(spec.name + std::string(" -n 8") + rules));
             EXPECT_TRUE(contains(done.out, "\nend  ")) << done.out;
         }
     }
@@ -515,8 +493,7 @@ TEST(SimulateCollective, ByTheRulesOfLogGopsim) {
 }
 
 TEST(SimulateCollective, TakesTheAlgorithmThatTheLibraryWouldTakeBetweenNodes) {
-    const Finished done = run(WEFT_BUILD_DIR "/weft simulate bcast -n 8 --bytes 4K");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(WEFT_BUILD_DIR "/weft simulate bcast -n 8 --bytes 4K");
     EXPECT_TRUE(contains(done.err, "weft simulate: bcast by knomial:ports=3, as the library"));
     EXPECT_TRUE(contains(done.out, "bcast knomial, 8 ranks"));
     const Finished named =
@@ -588,9 +565,7 @@ TEST(SimulateCollective, RefusesWithASentence) {
                     "the simulated time is above 50 days"},
           std::pair{"bcast --compat lgs -L 0.5", "--compat lgs with a part of a ns"},
           std::pair{"bcast --compat lgs --format trace", "--format trace with --compat lgs"}}) {
-        const Finished done = simulate(call);
-        EXPECT_EQ(done.status, 2) << call;
-        EXPECT_TRUE(contains(done.err, sentence)) << done.err;
+        expect_refusal(simulate(call), 2, sentence);
     }
     for (const char* time :
          {"", ".", "1.", ".5", "1.2345", "-1", "1e3", "99999999999", "1000000001"})
@@ -606,10 +581,9 @@ class SimulateRandomGoal : public testing::TestWithParam<int> {};
 TEST_P(SimulateRandomGoal, AgreesWithAnInterpreter) {
     if (run("python3 --version").status != 0) GTEST_SKIP() << "no python3";
     const int programs = runs_all() ? 200 : 12;
-    const Finished compared =
-        run("python3 -B " WEFT_SOURCE_DIR "/tests/sim/compare_goal.py " WEFT_BUILD_DIR "/weft " +
-            std::to_string(programs) + " " + std::to_string(1 + GetParam() * programs));
-    EXPECT_EQ(compared.status, 0) << compared.out << compared.err;
+    expect_success("python3 -B " WEFT_SOURCE_DIR "/tests/sim/compare_goal.py " WEFT_BUILD_DIR
+                   "/weft " +
+                   std::to_string(programs) + " " + std::to_string(1 + GetParam() * programs));
 }
 
 INSTANTIATE_TEST_SUITE_P(Fifth, SimulateRandomGoal, testing::Range(0, 5));

@@ -1,14 +1,11 @@
 // How a rank speaks PMI with its launcher, where that does not answer as it should; tests/mpi has real
 // launchers.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-
-#include <map>
-#include <thread>
 
 #include "startup/startup.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::startup_pmi_test {
 

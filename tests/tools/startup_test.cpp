@@ -1,17 +1,10 @@
 // How ranks join a job: this executable is both the test and, with --rank, the program of a rank.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
-
-#include <algorithm>
-#include <set>
-#include <sstream>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "startup/key_value.h"
 #include "support/process.h"
+#include "support/test.h"
 #include "tests/tools/startup_rank.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -31,15 +24,13 @@ Finished job(int ranks, const std::string& behaviour, const std::string& options
 
 TEST(StartupJob, EveryRankGetsEveryCard) {
     for (int ranks : {1, 2, 3, 7, 16}) {
-        Finished done = job(ranks, "exchange");
-        EXPECT_EQ(done.status, 0) << ranks << " ranks: " << done.err;
+        expect_success(job(ranks, "exchange"));
     }
 }
 
 // The lines of a job's output, each once.
 std::set<std::string> keys_of_a_job(int ranks) {
-    const Finished done = job(ranks, "key");
-    EXPECT_EQ(done.status, 0) << done.err;
+    const Finished done = expect_success(job(ranks, "key"));
     EXPECT_EQ(std::ranges::count(done.out, '\n'), ranks);
     std::istringstream lines(done.out);
     std::set<std::string> keys;
@@ -59,15 +50,12 @@ TEST(StartupJob, AllRanksHaveTheKeyOfTheirJobAlone) {
 }
 
 TEST(StartupJob, JoinsThroughAScript) {
-    Finished done =
-        run(WEFT_BUILD_DIR "/weft run -n 3 sh -c '" + own_path + " --rank exchange; exit $?'");
-    EXPECT_EQ(done.status, 0) << done.err;
+    expect_success(WEFT_BUILD_DIR "/weft run -n 3 sh -c '" + own_path +
+                   " --rank exchange; exit $?'");
 }
 
 TEST(StartupJob, ARankThatNeverJoinsIsNamed) {
-    Finished done = job(3, "never");
-    EXPECT_EQ(done.status, 1);
-    EXPECT_TRUE(contains(done.err, "rank 1 ended before it joined the job"));
+    expect_refusal(job(3, "never"), 1, "rank 1 ended before it joined the job");
 }
 
 TEST(StartupJob, ARankThatDiesWhileJoiningIsNamed) {
@@ -140,8 +128,7 @@ TEST_F(StartupEnvironment, AProcessOfSeveralThatCannotJoinSaysSo) {
         "-u OMPI_COMM_WORLD_SIZE -u PMI_RANK -u PMI_SIZE -u SLURM_PROCID "
         "-u SLURM_NTASKS -u SLURM_STEP_NUM_TASKS ";
     const auto said = [&](const std::string& variables) {
-        const Finished done = run(unset + variables + " " + own_path + " --rank alone");
-        EXPECT_EQ(done.status, 0) << done.err;
+        const Finished done = expect_success(unset + variables + " " + own_path + " --rank alone");
         return done.err;
     };
     for (const char* one : {"", "WORLD_SIZE=1 RANK=0", "WORLD_SIZE= RANK=1", "RANK=1",

@@ -1,14 +1,10 @@
 // `weft tune` as a user calls it, and what the library makes of its table.
-#include <gtest/gtest.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include "select/table.h"
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/test.h"
 
 namespace weft::test::tune_test {
 
@@ -46,9 +42,7 @@ TEST_F(Tune, WritesATableOfEveryCollective) {
         const std::int64_t bytes = spec.agrees_on_sizes() ? 64 : -1;
         EXPECT_EQ(chosen(spec.collective, bytes) == "none", spec.is_among_neighbors()) << spec.name;
     }
-    const Finished used =
-        run("WEFT_TUNING=" + table() + " " + program_ + " run -n 2 " + program_ + " info");
-    EXPECT_EQ(used.status, 0) << used.err;
+    expect_success("WEFT_TUNING=" + table() + " " + program_ + " run -n 2 " + program_ + " info");
 }
 
 TEST_F(Tune, TriesEveryInnerAlgorithmAndAllRepetitionsIfAsked) {
@@ -86,8 +80,7 @@ TEST_F(Tune, Resumes) {
 
     const auto resumes = [&](const std::string& measured_in, const std::string& settings) {
         std::ofstream(table() + ".part") << measured_in << "\nbcast 8 chain 1 .\n";
-        const Finished done = tune("--collective ibcast --sizes 8", settings);
-        EXPECT_EQ(done.status, 0) << done.err;
+        const Finished done = expect_success(tune("--collective ibcast --sizes 8", settings));
         return contains(done.out, "Resumes");
     };
     EXPECT_TRUE(resumes(circumstances, ""));

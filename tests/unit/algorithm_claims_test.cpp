@@ -1,12 +1,7 @@
 // Every algorithm's claims hold for the schedules that it builds.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <string>
-
 #include "lab/measure.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::test::algorithm_claims_test {
 

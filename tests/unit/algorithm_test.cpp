@@ -1,13 +1,9 @@
 // Every algorithm computes what its collective promises: any small number of ranks, any root,
 // several counts, in place or not, in many random legal orders of execution.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <vector>
-
 #include "support/execution.h"
 #include "support/interpret.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::test::algorithm_test {
 

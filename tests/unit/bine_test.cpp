@@ -1,17 +1,9 @@
 // Butterflies and Bine trees, exhaustively for small numbers of ranks.
 #include "shape/bine.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdlib>
-#include <map>
-#include <set>
-#include <utility>
-#include <vector>
-
 #include "shape/power.h"
 #include "shape/tree.h"
+#include "support/test.h"
 
 namespace weft::bine_test {
 

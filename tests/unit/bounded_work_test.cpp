@@ -1,19 +1,6 @@
 // A call of the executor does a bounded amount of work, and functions of the program run without the
 // engine's lock.
-#include <gtest/gtest.h>
 #include <sys/resource.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <new>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/user_code.h"
@@ -21,6 +8,7 @@
 #include "run/executor.h"
 #include "schedule/builder.h"
 #include "support/float_states.h"
+#include "support/test.h"
 
 namespace weft::test::bounded_work_test {
 

@@ -1,10 +1,7 @@
 // The builder: what it derives (lanes, issue order, in-degrees) and what it refuses.
 #include "schedule/builder.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
+#include "support/test.h"
 
 namespace weft::builder_test {
 

@@ -1,14 +1,8 @@
 // What is refused of a call on several ranks, and what its schedule depends on.
-#include <gtest/gtest.h>
-
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
+#include "support/call.h"
 #include "communicator/call/collectives.h"
 #include "shape/torus.h"
-#include "support/call.h"
+#include "support/test.h"
 #include "weft/collective.h"
 
 namespace weft::call_test {

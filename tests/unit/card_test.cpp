@@ -1,11 +1,8 @@
 // What ranks must agree on when they join, and what is said when they do not.
 #include "process/join/card.h"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "process/join/transports.h"
+#include "support/test.h"
 
 namespace weft::card_test {
 

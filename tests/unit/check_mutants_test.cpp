@@ -1,15 +1,10 @@
 // Algorithms with something changed at random: the checker either refuses them, or they compute
 // what the collective promises in every order that the interpreter tries.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <vector>
-
 #include "base/random.h"
 #include "schedule/check/check.h"
 #include "support/execution.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::test::check_mutants_test {
 

@@ -1,13 +1,8 @@
 // The checker proves every algorithm of the catalogue, and says what is wrong with wrong schedules.
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "schedule/check/check.h"
 #include "shape/power.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::test::check_test {
 

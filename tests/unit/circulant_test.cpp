@@ -2,14 +2,9 @@
 // ones.
 #include "shape/circulant.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <set>
-#include <vector>
-
 #include "shape/power.h"
 #include "shape/ring.h"
+#include "support/test.h"
 
 namespace weft::circulant_test {
 

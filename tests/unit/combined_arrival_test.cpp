@@ -1,10 +1,5 @@
 // Reductions that the transport performs while it receives: each exactly once, in repeats too, and only
 // where it may.
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <vector>
-
 #include "algorithm/catalogue.h"
 #include "conformance/shm_world.h"
 #include "lab/wrap/checking.h"
@@ -12,6 +7,7 @@
 #include "lab/wrap/recording.h"
 #include "run/executor.h"
 #include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::test::combined_arrival_test {
 

@@ -1,11 +1,8 @@
 // The C++ interface on a job of one rank: what compiles, how sizes are checked, who owns what.
-#include <gtest/gtest.h>
 #include <weft/pipeline.hpp>
 #include <weft/weft.hpp>
 
-#include <array>
-#include <string>
-#include <vector>
+#include "support/test.h"
 
 namespace cpp_test {
 

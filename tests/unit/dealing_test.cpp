@@ -1,13 +1,7 @@
 // How pairs of ranks are dealt over links, and messages cut over them.
 #include "transport/common/dealing.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <vector>
+#include "support/test.h"
 
 namespace weft::test::dealing_test {
 

@@ -1,10 +1,7 @@
 // Which ranks want dedicated connections, and what the members of a communicator agree on.
 #include "offload/offload.h"
 
-#include <gtest/gtest.h>
-
-#include <vector>
-
+#include "support/test.h"
 #include "transport/dedicated.h"
 
 namespace weft::dedicated_test {

@@ -1,12 +1,9 @@
 // The emulated cluster as the simulator knows it: what follows from the options of the cluster and from measured
 // parameters.
-#include <gtest/gtest.h>
-
-#include <vector>
-
 #include "bench/predict/emulated.h"
 #include "schedule/builder.h"
 #include "sim/loggp.h"
+#include "support/test.h"
 
 namespace weft::bench::emulated_test {
 

@@ -1,23 +1,13 @@
 // The progress engine over a transport that does what a test wants.
 #include "engine/engine.h"
 
-#include <gtest/gtest.h>
 #include <signal.h>
-
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <functional>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/cores.h"
 #include "engine/parking.h"
 #include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::test::engine_test {
 

@@ -2,17 +2,10 @@
 // and that nothing is allocated while a run is started and advanced.
 #include "run/executor.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <cstring>
-#include <numeric>
-#include <utility>
-#include <vector>
-
 #include "lab/wrap/forwarding.h"
 #include "schedule/builder.h"
 #include "support/counting_new.h"
+#include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
 

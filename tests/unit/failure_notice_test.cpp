@@ -1,14 +1,8 @@
 // Why a group broke: a peer's failure notices count before the messages that it gave up. And none is
 // lost: neither those that a transport cannot take now, nor those that come before their groups.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <new>
-#include <optional>
-#include <vector>
-
 #include "run/executor.h"
 #include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::test::failure_notice_test {
 

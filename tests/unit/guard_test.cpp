@@ -2,12 +2,9 @@
 // of a thread that ends.
 #include "c_api/guard.h"
 
-#include <gtest/gtest.h>
-#include <pthread.h>
+#include "support/test.h"
 
-#include <stdexcept>
-#include <string>
-#include <thread>
+#include <pthread.h>
 
 namespace weft::test::guard_test {
 

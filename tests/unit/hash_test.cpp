@@ -1,7 +1,7 @@
 // The published values of FNV-1a with 64 bits.
 #include "base/hash.h"
 
-#include <gtest/gtest.h>
+#include "support/test.h"
 
 namespace weft::hash_test {
 

@@ -1,10 +1,8 @@
 // What the parameters are found to be if the ends of a message work along with the network, by times in which they do.
 // (tests/tools/loggp_test.cpp has those of the simulator.)
-#include <gtest/gtest.h>
-
-#include <algorithm>
-
 #include "bench/loggp/fit.h"
+
+#include "support/test.h"
 
 namespace weft::bench::loggp_fit_test {
 

@@ -1,11 +1,7 @@
 // How schedules are measured, on schedules small enough to count by hand.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <vector>
-
 #include "lab/measure.h"
 #include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::measure_test {
 

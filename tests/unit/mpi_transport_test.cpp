@@ -2,15 +2,9 @@
 // transport promises is in tests/conformance.
 #include "transport/mpi/mpi.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <set>
-#include <vector>
-
 #include "conformance/mpi_world.h"
 #include "support/failing_new.h"
+#include "support/test.h"
 
 namespace weft::test::mpi_transport_test {
 

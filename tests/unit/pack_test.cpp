@@ -1,10 +1,9 @@
 // A packed schedule is the same schedule again, and bytes that are none are refused.
 #include "schedule/pack.h"
 
-#include <gtest/gtest.h>
-
 #include "schedule/builder.h"
 #include "schedule/text.h"
+#include "support/test.h"
 
 namespace weft::pack_test {
 

@@ -1,13 +1,9 @@
 // Threads that park and are unparked.
 #include "engine/parking.h"
 
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
-
 #include "base/clock.h"
 #include "engine/parking.h"
+#include "support/test.h"
 
 namespace weft::test::parking_test {
 

@@ -1,12 +1,9 @@
 // Where progress threads go: WEFT_PROGRESS_CPUS, and which cores are spare.
 #include "process/join/progress_cores.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-
 #include "base/cores.h"
 #include "process/join/progress_places.h"
+#include "support/test.h"
 
 namespace weft::progress_cores_test {
 

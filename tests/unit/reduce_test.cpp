@@ -1,18 +1,11 @@
 // What reductions compute, and which are refused.
-#include <gtest/gtest.h>
-
-#include <array>
 #include <climits>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <string>
-#include <vector>
 
 #include "base/random.h"
 #include "reduce/kernels.h"
 #include "reduce/reduce.h"
 #include "support/float_states.h"
+#include "support/test.h"
 
 namespace weft::reduce_test {
 

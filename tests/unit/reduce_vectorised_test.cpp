@@ -1,13 +1,7 @@
 // The compiler vectorises the reduction kernels: asks it to compile them and to say what it did.
-#include <gtest/gtest.h>
-
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <string>
+#include "support/test.h"
 
 namespace weft::reduce_vectorised_test {
 

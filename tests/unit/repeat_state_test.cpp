@@ -1,17 +1,10 @@
 // Repeats run as if they were written out: random schedules, in random orders, as the checker plays
 // them.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/random.h"
 #include "schedule/builder.h"
 #include "schedule/check/player.h"
 #include "schedule/repeats.h"
+#include "support/test.h"
 
 namespace weft::repeat_state_test {
 

@@ -1,9 +1,8 @@
 // The cache of schedules: found by signature, bounded, never dropping what is in use.
 #include "communicator/schedule_cache.h"
 
-#include <gtest/gtest.h>
-
 #include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::schedule_cache_test {
 

@@ -1,17 +1,11 @@
 // Which algorithm is chosen, and what settings are refused.
-#include <gtest/gtest.h>
-
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <string>
 
 #include "base/setting.h"
 #include "model/closed_form.h"
 #include "select/select.h"
+#include "support/test.h"
 
 namespace weft::select_test {
 

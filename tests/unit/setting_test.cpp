@@ -2,18 +2,12 @@
 // that the table of them is what the source reads and the manual says.
 #include "base/setting.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <set>
-#include <string>
-
 #include "base/engine_kind.h"
 #include "base/transport_kind.h"
 #include "offload/offload.h"
 #include "support/pattern.h"
 #include "support/process.h"
+#include "support/test.h"
 #include "transport/common/connect_setting.h"
 #include "transport/mpi/settings.h"
 #include "transport/shm/settings.h"

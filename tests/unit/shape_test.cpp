@@ -1,10 +1,4 @@
 // Rank arithmetic, exhaustively for small numbers of ranks.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <set>
-#include <vector>
-
 #include "shape/blocks.h"
 #include "shape/butterfly.h"
 #include "shape/neighborhood.h"
@@ -13,6 +7,7 @@
 #include "shape/topology.h"
 #include "shape/tree.h"
 #include "support/neighbors.h"
+#include "support/test.h"
 
 namespace weft::shape_test {
 

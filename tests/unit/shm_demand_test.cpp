@@ -5,15 +5,9 @@
 // others exactly while somebody waits for it. Protocols with a mistake must not pass.
 #include "transport/shm/demand.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <utility>
-#include <vector>
-
 #include "support/explore.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::shm_demand_test {
 

@@ -1,16 +1,11 @@
 // The containers of the shared-memory transport: lanes, queues, slots, pools.
 #include "transport/shm/lanes.h"
 
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <cstring>
-#include <set>
-
 #include "base/fifo.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "support/counting_new.h"
+#include "support/test.h"
 
 namespace weft::shm::shm_lanes_test {
 

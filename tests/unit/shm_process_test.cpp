@@ -1,6 +1,5 @@
 // The shared-memory transport between processes: setting up, moving data, dying.
 #include <dirent.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -8,13 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <vector>
-
 #include "base/clock.h"
 #include "conformance/shm_traffic.h"
+#include "support/test.h"
 #include "transport/shm/connect.h"
 
 namespace weft::test::shm_process_test {

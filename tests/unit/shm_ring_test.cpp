@@ -1,17 +1,9 @@
 // The ring of records: what goes in comes out, in order, whatever the sizes and the filling.
 #include "transport/shm/ring.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <deque>
-#include <memory>
-#include <thread>
-#include <vector>
-
 #include "base/clock.h"
 #include "base/random.h"
+#include "support/test.h"
 #include "transport/shm/copy.h"
 
 namespace weft::shm::shm_ring_test {

@@ -1,12 +1,7 @@
 // The simulated network: what the seed decides, buffering, deadlock, dying ranks.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstring>
-#include <set>
-#include <string>
-
 #include "lab/sim/sim.h"
+
+#include "support/test.h"
 
 namespace weft::sim_network_test {
 

@@ -1,18 +1,9 @@
 // The transport wrappers over the simulated network: recording, faulty, checking.
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <array>
-#include <fstream>
-#include <functional>
-#include <iterator>
-#include <regex>
-#include <string>
-
 #include "lab/sim/sim.h"
 #include "lab/wrap/checking.h"
 #include "lab/wrap/faulty.h"
 #include "lab/wrap/recording.h"
+#include "support/test.h"
 
 namespace weft::sim_wrap_test {
 

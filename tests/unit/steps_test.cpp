@@ -1,12 +1,9 @@
 // Whether two algorithms do the same on every rank.
-#include <gtest/gtest.h>
-
-#include <string>
-
-#include "algorithm/catalogue.h"
 #include "lab/steps.h"
+#include "algorithm/catalogue.h"
 #include "schedule/builder.h"
 #include "select/table.h"
+#include "support/test.h"
 
 namespace weft::steps_test {
 

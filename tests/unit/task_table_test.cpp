@@ -1,10 +1,9 @@
 // The task lists of several ranks side by side.
 #include "lab/print/task_table.h"
 
-#include <gtest/gtest.h>
-
 #include "algorithm/catalogue.h"
 #include "lab/every_rank.h"
+#include "support/test.h"
 
 namespace weft::task_table_test {
 

@@ -1,18 +1,12 @@
 // Task lists keep every order of the schedule that they are compiled from, and add none that would
 // stop them: random schedules, with joins of many, repeats, and predecessors named later.
-#include <gtest/gtest.h>
-
-#include <map>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/random.h"
 #include "lab/print/task_text.h"
 #include "offload/task_lists.h"
 #include "schedule/builder.h"
 #include "schedule/repeats.h"
 #include "schedule/text.h"
+#include "support/test.h"
 
 namespace weft::tasks_order_test {
 

@@ -1,17 +1,12 @@
 // Task lists: what schedules are compiled to, and that it computes the same.
 #include "offload/task_lists.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <tuple>
-#include <utility>
-
 #include "base/random.h"
 #include "lab/print/task_text.h"
 #include "schedule/unattended.h"
 #include "support/execution.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::test::tasks_test {
 

@@ -2,7 +2,6 @@
 // their owners touch the bytes, and the end of one is not taken for the end of its peer. The test
 // itself plays the lists: it writes and reads the sockets that it has been granted.
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -10,19 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
-
 #include "base/clock.h"
 #include "base/random.h"
 #include "conformance/tcp_world.h"
+#include "support/test.h"
 #include "transport/dedicated.h"
 
 namespace weft::test::tcp_dedicated_test {

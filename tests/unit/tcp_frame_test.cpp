@@ -1,9 +1,8 @@
 // What travels in front of every message on a connection.
 #include "transport/tcp/wire.h"
 
-#include <gtest/gtest.h>
-
 #include "base/random.h"
+#include "support/test.h"
 
 namespace weft::tcp::tcp_frame_test {
 

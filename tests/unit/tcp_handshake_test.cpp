@@ -2,16 +2,8 @@
 // nobody else gets through, whatever the bytes.
 #include "transport/tcp/handshake.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstring>
-#include <initializer_list>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "base/random.h"
+#include "support/test.h"
 
 namespace weft::tcp::tcp_handshake_test {
 

@@ -1,10 +1,7 @@
 // HMAC-SHA-256 against the known answers of RFC 4231.
 #include "transport/tcp/handshake.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
-#include <string_view>
+#include "support/test.h"
 
 namespace weft::tcp::tcp_hmac_test {
 

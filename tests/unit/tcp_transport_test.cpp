@@ -1,22 +1,13 @@
 // The tcp transport by itself, over loopback: what the tests of all transports do not ask for.
 #include <errno.h>
-#include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <chrono>
-#include <span>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "base/clock.h"
 #include "conformance/tcp_world.h"
 #include "support/failing_new.h"
+#include "support/test.h"
 
 namespace weft::test {
 inline std::atomic<std::uint64_t> bytes_of_calls{0};  // of the system, sent and received

@@ -1,16 +1,10 @@
 // Schedules in the languages of other programs, and as drawings.
-#include <gtest/gtest.h>
-
-#include <set>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "lab/print/dot.h"
 #include "lab/print/goal.h"
 #include "lab/print/svg.h"
 #include "support/pattern.h"
 #include "support/problems.h"
+#include "support/test.h"
 
 namespace weft::text_forms_test {
 

@@ -1,8 +1,7 @@
 // The readable form of a schedule.
-#include <gtest/gtest.h>
-
-#include "schedule/builder.h"
 #include "schedule/text.h"
+#include "schedule/builder.h"
+#include "support/test.h"
 
 namespace weft::text_test {
 

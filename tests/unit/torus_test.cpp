@@ -1,12 +1,8 @@
 // Paths and messages on tori, exhaustively for small ones.
 #include "shape/torus.h"
 
-#include <gtest/gtest.h>
-
-#include <numeric>
-#include <set>
-
 #include "shape/power.h"
+#include "support/test.h"
 #include "support/tori.h"
 
 namespace weft::test::torus_test {

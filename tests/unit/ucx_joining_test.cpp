@@ -1,16 +1,8 @@
 // Which ranks the ucx transport connects with: those of the same job, and of the same UCX.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <thread>
-#include <vector>
 
 #include "support/surroundings.h"
+#include "support/test.h"
 #include "transport/ucx/connect.h"
 
 namespace weft::test::ucx_joining_test {

@@ -1,12 +1,7 @@
 // What the ucx transport says about its sends; what every transport promises is in tests/conformance.
-#include <gtest/gtest.h>
-
-#include <array>
-#include <string>
-#include <vector>
-
 #include "conformance/ucx_world.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::ucx_sending_test {
 

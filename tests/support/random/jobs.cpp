@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "support/process.h"
-#include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
 #include "support/random/sim_job.h"
@@ -59,12 +58,10 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
                              .may_poll = c.ranks <= 2,
                              .plant = plant == Plant::operation,
                              .entered = &entered};
-    std::vector<std::unique_ptr<ProcessCalls>> calls;
     std::vector<std::unique_ptr<RankRun>> runs;
     std::vector<const RankRun*> watched;
     for (Rank rank = 0; rank < c.ranks; ++rank) {
-        calls.push_back(std::make_unique<ProcessCalls>(job.at(rank).process()));
-        runs.push_back(std::make_unique<RankRun>(*calls.back(), c, program, options));
+        runs.push_back(std::make_unique<RankRun>(job.at(rank), c, program, options));
         watched.push_back(runs.back().get());
     }
     {
@@ -75,7 +72,7 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
             if (runs[at]->is_stopped()) {
                 job.kill(rank.rank());
             } else {
-                calls[at]->leave();
+                rank.leave();
             }
         });
     }

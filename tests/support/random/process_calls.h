@@ -12,6 +12,7 @@ class ProcessCalls : public Calls {
   public:
     explicit ProcessCalls(Process& process) : process_(process) {}
 
+    Process& process() { return process_; }
     int rank() const override { return process_.rank(); }
     int ranks() const override { return process_.ranks(); }
     const char* detail() const override { return last_detail(); }
