@@ -1,15 +1,10 @@
 // How the ranks of any launcher join a job through a directory: this executable is both the test and,
 // with --rank, the program of a rank.
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <filesystem>
-#include <fstream>
-#include <memory>
-#include <set>
-
 #include "support/process.h"
+#include "support/test.h"
 #include "tests/tools/startup_rank.h"
 
 namespace weft::test::startup_directory_test {
@@ -71,17 +66,6 @@ class StartupDirectory : public ::testing::Test {
 
     bool is_gone() const { return !std::filesystem::exists(path_); }
 
-    // Rank 1 of three ends when it has given its card; the others wait for it in vain.
-    void lose_rank_1() {
-        Started zero = start({.rank = 0, .ranks = 3, .timeout_s = "5"});
-        Started one = start({.rank = 1, .ranks = 3});
-        wait_for("rank-1");
-        kill_now(*one);
-        Started two = start({.rank = 2, .ranks = 3, .timeout_s = "5"});
-        expect_refused(*zero, missing(1, "5"));
-        expect_refused(*two, missing(1, "5"));
-    }
-
     std::string missing(int rank, const std::string& timeout_s) const {
         return "rank " + std::to_string(rank) + " had not joined in WEFT_STARTUP_DIR = '" + path_ +
                "' after " + timeout_s + " s; WEFT_STARTUP_TIMEOUT sets how long to wait\n";
@@ -138,8 +122,7 @@ TEST_F(StartupDirectory, LeavesWhatIsNotItsOwn) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path_), {}), 1);
 }
 
-// --- Who is missing
-// ---------------------------------------------------------------------------------
+// --- Who is missing ------------------------------------------------------------------------------
 
 TEST_F(StartupDirectory, EveryRankNamesTheOneThatIsMissing) {
     std::vector<Started> ranks;
@@ -151,10 +134,7 @@ TEST_F(StartupDirectory, NamesRankZeroWhenItIsMissing) {
     expect_refused(*start({.rank = 2, .timeout_s = "0.2"}), missing(0, "0.2"));
 }
 
-TEST_F(StartupDirectory, NamesARankThatEndsWhileItJoins) { lose_rank_1(); }
-
-// --- Whom not to believe
-// ----------------------------------------------------------------------------
+// --- Whom not to believe -------------------------------------------------------------------------
 
 TEST_F(StartupDirectory, RefusesWhatAnEarlierJobHasLeft) {
     {
@@ -170,17 +150,21 @@ TEST_F(StartupDirectory, RefusesWhatAnEarlierJobHasLeft) {
     expect_refused(*start({.rank = 2, .timeout_s = "0.2"}), missing(3, "0.2"));
 }
 
-TEST_F(StartupDirectory, DoesNotBelieveTheCardsOfAnEarlierJob) {
-    lose_rank_1();
+// Rank 1 of three ends when it has given its card: the others name it, and another job does not
+// believe what is left.
+TEST_F(StartupDirectory, NamesARankThatEndsWhileItJoinsAndBelievesNoneOfItsCards) {
+    Started zero = start({.rank = 0, .ranks = 3, .timeout_s = "5"});
+    Started one = start({.rank = 1, .ranks = 3});
+    wait_for("rank-1");
+    kill_now(*one);
+    Started two = start({.rank = 2, .ranks = 3, .timeout_s = "5"});
+    expect_refused(*zero, missing(1, "5"));
+    expect_refused(*two, missing(1, "5"));
     ASSERT_NE(content(path_ + "/cards"), "");
     expect_refused(*start({.rank = 2, .ranks = 3}),
                    path_ +
                        "/cards belongs to another job; every job needs its own, empty "
                        "WEFT_STARTUP_DIR\n");
-}
-
-TEST_F(StartupDirectory, DoesNotBelieveACardOfAnEarlierJob) {
-    lose_rank_1();
     std::filesystem::remove(path_ + "/job");
     std::filesystem::remove(path_ + "/cards");
     expect_refused(*start({.rank = 0, .ranks = 3}), path_ + "/rank-1 belongs to another job");
