@@ -1,12 +1,9 @@
 // What every transport promises, for each transport in transport_worlds().
-#include <gtest/gtest.h>
 #include <poll.h>
-
-#include <algorithm>
-#include <string>
 
 #include "conformance/transport_traffic.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::transport_conformance_test {
 
@@ -234,6 +231,7 @@ TEST_P(TransportConformance, WrongSizeBreaksThatReceiveOnly) {
                            {8, 64},
                            {64, 8},
                            {100, 64 * KiB},
+                           {64 * KiB, 64 * KiB + 1},
                            {64 * KiB, 100},
                            {8, 1 * MiB},
                            {1 * MiB, 8},

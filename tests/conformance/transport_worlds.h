@@ -109,10 +109,11 @@ inline std::unique_ptr<TransportWorld> make_faulty_world(Rank ranks, std::uint64
 // Shared memory, the ranks' ends over one mapping.
 class ShmWorld final : public TransportWorld {
   public:
-    // `on_demand`: as where ranks share cores with each other's threads.
-    ShmWorld(Rank ranks, shm::LargeMethod large, bool on_demand)
-        : ranks_(ranks, settings(ranks, large)) {
-        for (Rank rank = 0; rank < ranks && on_demand; ++rank) ranks_.at(rank).demand(Demand::none);
+    ShmWorld(Rank ranks, const shm::Settings& settings) : ranks_(ranks, settings) {}
+
+    // As where ranks share cores with each other's threads.
+    void demand_nothing(Rank ranks) {
+        for (Rank rank = 0; rank < ranks; ++rank) ranks_.at(rank).demand(Demand::none);
     }
 
     Transport& at(Rank rank) override { return ranks_.at(rank); }
@@ -121,18 +122,30 @@ class ShmWorld final : public TransportWorld {
     void kill(Rank rank) override { ranks_.kill(rank); }
 
   private:
-    static shm::Settings settings(Rank ranks, shm::LargeMethod large) {
-        shm::Settings settings = shm::Settings::defaults(static_cast<std::size_t>(ranks));
-        settings.large = large;
-        return settings;
-    }
-
     ShmRanks ranks_;
 };
 
-template <shm::LargeMethod large, bool on_demand = false>
+inline shm::Settings shm_settings(Rank ranks, shm::LargeMethod large) {
+    shm::Settings settings = shm::Settings::defaults(static_cast<std::size_t>(ranks));
+    settings.large = large;
+    return settings;
+}
+template <shm::LargeMethod large>
 std::unique_ptr<TransportWorld> make_shm_world(Rank ranks, std::uint64_t) {
-    return std::make_unique<ShmWorld>(ranks, large, on_demand);
+    return std::make_unique<ShmWorld>(ranks, shm_settings(ranks, large));
+}
+inline std::unique_ptr<TransportWorld> make_shm_on_demand_world(Rank ranks, std::uint64_t) {
+    auto world = std::make_unique<ShmWorld>(ranks, shm_settings(ranks, shm::LargeMethod::ring));
+    world->demand_nothing(ranks);
+    return world;
+}
+// Rings are often full, and more waits for its receive.
+template <shm::LargeMethod large>
+std::unique_ptr<TransportWorld> make_shm_small_world(Rank ranks, std::uint64_t) {
+    shm::Settings settings = shm_settings(ranks, large);
+    settings.ring_bytes = 16 * 1024;
+    settings.eager_threshold = 1025;
+    return std::make_unique<ShmWorld>(ranks, settings);
 }
 
 // The messages of an MPI, in this process.
@@ -263,8 +276,10 @@ inline std::vector<WorldFactory> transport_worlds() {
         {"sim_busy", make_sim_world<Buffering::random, 3>},
         {"sim_faulty", make_faulty_world},
         {"shm_ring", make_shm_world<shm::LargeMethod::ring>},
-        {"shm_on_demand", make_shm_world<shm::LargeMethod::ring, true>},
+        {"shm_on_demand", make_shm_on_demand_world},
         {"shm_vm_readv", make_shm_world<shm::LargeMethod::vm_readv>},
+        {"shm_small_ring", make_shm_small_world<shm::LargeMethod::ring>},
+        {"shm_small_vm_readv", make_shm_small_world<shm::LargeMethod::vm_readv>},
         {"mpi", make_mpi_world},
         {"mpi_rts", make_mpi_rts_world},
 #if WEFT_HAS_TCP

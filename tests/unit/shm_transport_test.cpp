@@ -1,16 +1,12 @@
 // The shared-memory transport with its ranks in one process.
 #include "transport/shm/shm.h"
 
-#include <gtest/gtest.h>
 #include <poll.h>
-
-#include <functional>
-#include <numeric>
-#include <thread>
 
 #include "base/clock.h"
 #include "conformance/shm_traffic.h"
 #include "conformance/shm_world.h"
+#include "support/test.h"
 #include "transport/shm/copy.h"
 
 namespace weft::test::shm_transport_test {
@@ -224,70 +220,6 @@ TEST_P(ShmMethods, a_large_message_does_not_hold_up_other_lanes) {
     EXPECT_TRUE(first == got_first);
 }
 
-TEST_P(ShmMethods, posts_of_one_lane_are_told_in_order) {
-    make(2, with(GetParam()));
-    const auto first = pattern(1 << 20, 1), second = pattern(8, 2);
-    std::vector<std::byte> got_first(first.size()), got_second(8);
-    EXPECT_EQ(world->at(1).post_recv(from0, got_first, token(1)), Posted::pending);
-    EXPECT_EQ(world->at(1).post_recv(from0, got_second, token(2)), Posted::pending);
-    EXPECT_EQ(world->at(0).post_send(to1, first, token(1)), Posted::pending);
-    EXPECT_EQ(world->at(0).post_send(to1, second, token(2)), Posted::pending);
-    ASSERT_TRUE(until([&] { return log(0).count() == 2 && log(1).count() == 2; }));
-    for (Rank rank : {0, 1}) {
-        EXPECT_EQ(log(rank).reported[0].token.op, 1u);
-        EXPECT_EQ(log(rank).reported[1].token.op, 2u);
-    }
-    EXPECT_TRUE(first == got_first && second == got_second);
-}
-
-TEST_P(ShmMethods, both_send_large_messages_first) {
-    make(2, with(GetParam()));
-    const auto data = pattern(4 << 20, 1);
-    std::vector<std::byte> got0(data.size()), got1(data.size());
-    const Lane to0{0, {1, 0}}, from1{1, {1, 0}};
-    world->at(0).post_send(to1, data, token(1));
-    world->at(1).post_send(to0, data, token(1));
-    settle_down();
-    world->at(0).post_recv(from1, got0, token(2));
-    world->at(1).post_recv(from0, got1, token(2));
-    ASSERT_TRUE(until([&] { return log(0).count() == 2 && log(1).count() == 2; }));
-    EXPECT_TRUE(data == got0 && data == got1);
-}
-
-TEST_P(ShmMethods, a_message_of_another_size_breaks_the_receive_and_nothing_else) {
-    for (auto [sent_bytes, expected_bytes] : {std::pair<std::size_t, std::size_t>{8, 16},
-                                              {16, 8},
-                                              {large, 8},
-                                              {8, large},
-                                              {large, large + 1}}) {
-        for (bool receive_first : {true, false}) {
-            SCOPED_TRACE(std::to_string(sent_bytes) + " into " + std::to_string(expected_bytes));
-            logs.clear();
-            make(2, with(GetParam()));
-            const auto sent = pattern(sent_bytes, 1), next = pattern(8, 2);
-            std::vector<std::byte> got(expected_bytes), got_next(8);
-            if (receive_first) world->at(1).post_recv(from0, got, token(1));
-            const Posted posted = world->at(0).post_send(to1, sent, token(1));
-            settle_down();
-            if (!receive_first) {
-                EXPECT_EQ(world->at(1).post_recv(from0, got, token(1)), Posted::pending);
-            }
-            world->at(1).post_recv(from0, got_next, token(2));
-            world->at(0).post_send(to1, next, token(2));
-            ASSERT_TRUE(until([&] { return log(1).count() == 2; }));
-            ASSERT_TRUE(
-                until([&] { return posted == Posted::done || log(0).code_of(1) == WEFT_OK; }));
-            const Completion& broken = log(1).reported[0];
-            EXPECT_EQ(broken.code, WEFT_BROKEN_MESSAGE);
-            EXPECT_EQ(broken.peer, 0);
-            EXPECT_EQ(broken.sent_bytes, static_cast<std::int64_t>(sent_bytes));
-            EXPECT_EQ(broken.expected_bytes, static_cast<std::int64_t>(expected_bytes));
-            EXPECT_EQ(log(1).reported[1].code, WEFT_OK);
-            EXPECT_TRUE(next == got_next);
-        }
-    }
-}
-
 TEST_P(ShmMethods, an_abandoned_large_send_breaks_its_receive) {
     for (int polls_before : {0, 1, 3}) {
         SCOPED_TRACE(polls_before);
@@ -359,31 +291,6 @@ TEST_P(ShmMethods, abandoning_one_context_leaves_the_others_alone) {
     ASSERT_TRUE(until([&] { return log(0).code_of(6) == WEFT_OK; }));
     settle_down();
     EXPECT_EQ(log(1).count(), 2u);
-}
-
-TEST_P(ShmMethods, random_traffic_stepped_by_one_thread) {
-    for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-        const TrafficShape shape{.ranks = static_cast<Rank>(2 + seed % 3), .seed = seed};
-        Settings settings = with(GetParam());
-        if (seed % 2 == 0) settings.ring_bytes = 16 * 1024, settings.eager_threshold = 1025;
-        make(shape.ranks, settings);
-        std::vector<std::unique_ptr<Traffic>> ranks;
-        for (Rank rank = 0; rank < shape.ranks; ++rank)
-            ranks.push_back(std::make_unique<Traffic>(world->at(rank), rank, shape));
-        const std::int64_t deadline_ns = now_ns() + 30'000'000'000;
-        auto all_done = [&] {
-            for (const auto& rank : ranks)
-                if (!rank->is_done()) return false;
-            return true;
-        };
-        Prng prng(seed);
-        while (!all_done() && now_ns() < deadline_ns && !HasFatalFailure()) {
-            Traffic& rank = *ranks[prng.below(ranks.size())];
-            if (prng.one_in(2)) rank.post_some();
-            rank.poll();
-        }
-        for (const auto& rank : ranks) ASSERT_TRUE(rank->is_done()) << rank->describe();
-    }
 }
 
 TEST_P(ShmMethods, random_traffic_of_threads_that_sleep) {
@@ -1025,24 +932,6 @@ TEST_F(ShmTest, a_sender_that_sleeps_on_a_full_ring_is_woken) {
     EXPECT_TRUE(is_readable(world->at(0).wait_fd(Sleeper::thread)));
     ASSERT_TRUE(until([&] { return log(1).count() == 1; }));
     EXPECT_TRUE(sent == got);
-}
-
-TEST_F(ShmTest, hundreds_of_lanes_and_posts) {
-    make(2);
-    constexpr std::uint32_t lanes = 300, per_lane = 10;
-    std::vector<std::uint32_t> sent(lanes * per_lane), got(lanes * per_lane);
-    std::iota(sent.begin(), sent.end(), 0);
-    std::uint32_t at_once = 0;
-    for (std::uint32_t i = 0; i < sent.size(); ++i)
-        world->at(0).post_send({1, {3, i % lanes}}, std::as_bytes(std::span(&sent[i], 1)),
-                               token(i));
-    settle_down();
-    for (std::uint32_t i = 0; i < sent.size(); ++i)
-        at_once += world->at(1).post_recv({0, {3, i % lanes}},
-                                          std::as_writable_bytes(std::span(&got[i], 1)),
-                                          token(i)) == Posted::done;
-    ASSERT_TRUE(until([&] { return log(1).count() + at_once == sent.size(); }));
-    EXPECT_EQ(sent, got);
 }
 
 TEST_F(ShmTest, with_rendezvous_from_0_bytes_on_only_failure_notices_are_sent_at_once) {
