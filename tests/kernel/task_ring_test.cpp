@@ -1,58 +1,25 @@
 // Task lists carried out by io_uring, over dedicated sockets.
 #include "offload/task_ring.h"
 
-#include <arpa/inet.h>
-#include <gtest/gtest.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include <algorithm>
-#include <deque>
-#include <filesystem>
-#include <limits>
-#include <map>
-#include <thread>
-
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "run/executor.h"
 #include "support/execution.h"
 #include "support/problems.h"
+#include "support/test.h"
+#include "tests/kernel/ring.h"
 
 namespace weft::test::task_ring_test {
 
 using kernel::TaskRing;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
-
-struct Pair {
-    Fd ends[2];
-};
-
-// Two ends of a connection over loopback.
-Pair connected_pair() {
-    const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener.get(), 1), 0);
-    getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    Pair pair;
-    pair.ends[0] = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(connect(pair.ends[0].get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    pair.ends[1] = Fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    for (const Fd& end : pair.ends) {
-        const int on = 1;
-        setsockopt(end.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
-    return pair;
-}
 
 // A dedicated socket per peer, whatever the stream.
 class DedicatedSockets final : public Transport, public DedicatedConnections {
@@ -132,9 +99,9 @@ class Job {
         for (std::size_t a = 0; a < n; ++a) {
             for (std::size_t b = a + 1; b < n; ++b) {
                 if (n > all_with_all_max && b != a + 1 && b - a != n - 1) continue;
-                pairs_.push_back(connected_pair());
-                transports_[a]->connect(static_cast<Rank>(b), pairs_.back().ends[0].get());
-                transports_[b]->connect(static_cast<Rank>(a), pairs_.back().ends[1].get());
+                pairs_.emplace_back();
+                transports_[a]->connect(static_cast<Rank>(b), pairs_.back().near.get());
+                transports_[b]->connect(static_cast<Rank>(a), pairs_.back().far.get());
             }
         }
         for (std::size_t r = 0; r < n; ++r) {
@@ -159,7 +126,7 @@ class Job {
     Stream& stream(Rank rank) { return *streams_[static_cast<std::size_t>(rank)]; }
     DedicatedSockets& transport(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
     TaskRing& ring(Rank rank) { return *rings_[static_cast<std::size_t>(rank)]; }
-    Pair& pair(std::size_t number) { return pairs_[number]; }
+    Connection& pair(std::size_t number) { return pairs_[number]; }
     Rank ranks() const { return static_cast<Rank>(executors_.size()); }
 
     template <class Done>
@@ -173,7 +140,7 @@ class Job {
     }
 
   private:
-    std::vector<Pair> pairs_;
+    std::vector<Connection> pairs_;
     std::vector<std::unique_ptr<DedicatedSockets>> transports_;
     std::vector<std::unique_ptr<TaskRing>> rings_;
     std::vector<std::unique_ptr<Executor>> executors_;
@@ -456,7 +423,7 @@ TEST_F(TaskRingTest, AMessageOfAnotherSizeMayComeBeforeTheRunHasCopiedItsOwn) {
     const std::vector<Buffers> buffers = {{{}, {}}, {data, place}};
     const auto header =
         MessageHeader{.bytes = bytes - 1, .stream = job.stream(0).id().packed()}.encoded();
-    const int peer = job.pair(0).ends[0].get();
+    const int peer = job.pair(0).near.get();
     ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
     call.start(1, buffers, {});
     ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
@@ -502,11 +469,11 @@ TEST_F(TaskRingTest, AClosedConnectionEndsARunAndNothingIsTouchedAfterwards) {
         Call call(job, subject_of("bcast", "binomial"), problem_of(2, 400'000));
         std::vector<std::byte> place(400'000);
         const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
-        if (!closes_late) job.pair(0).ends[0] = Fd();
+        if (!closes_late) job.pair(0).near = Fd();
         call.start(1, buffers, {});
         if (closes_late) {
             EXPECT_FALSE(job.drive_until([&] { return call.run(1).is_done(); }, second_ns / 100));
-            job.pair(0).ends[0] = Fd();
+            job.pair(0).near = Fd();
         }
         ASSERT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
         EXPECT_EQ(call.run(1).failure().code, WEFT_BROKEN_RANK);
@@ -559,7 +526,7 @@ TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
             MessageHeader{.bytes = bytes, .stream = job.stream(0).id().packed()}.encoded();
         const auto write_all = [&](Bytes all) {
             while (!all.empty()) {
-                const ssize_t n = write(job.pair(0).ends[0].get(), all.data(), all.size());
+                const ssize_t n = write(job.pair(0).near.get(), all.data(), all.size());
                 if (n <= 0) return;
                 all = all.subspan(static_cast<std::size_t>(n));
             }
@@ -568,7 +535,7 @@ TEST_F(TaskRingTest, AMessagePassesARankThatNeverEntersTheLibrary) {
         write_all(data);
         std::vector<std::byte> got(header.size() + bytes);
         for (std::size_t at = 0; at < got.size();) {
-            pollfd come{job.pair(2).ends[1].get(), POLLIN, 0};
+            pollfd come{job.pair(2).far.get(), POLLIN, 0};
             if (poll(&come, 1, 20'000) != 1) return;
             const ssize_t n = read(come.fd, got.data() + at, got.size() - at);
             if (n <= 0) return;
@@ -598,7 +565,7 @@ TEST_F(TaskRingTest, BytesThatAreNoMessageEndARun) {
             const std::vector<Buffers> buffers = {{{}, {}}, {{}, place}};
             call.start(1, buffers, {});
             const std::vector<std::byte> garbage(bytes, fill);
-            ASSERT_EQ(write(job.pair(0).ends[0].get(), garbage.data(), bytes),
+            ASSERT_EQ(write(job.pair(0).near.get(), garbage.data(), bytes),
                       static_cast<ssize_t>(bytes));
             EXPECT_TRUE(job.drive_until([&] { return call.run(1).is_done(); }));
             EXPECT_EQ(job.transport(1).errors, std::vector<int>{EPROTO});
@@ -809,7 +776,7 @@ void expect_others_of_an_abandoned_group(weft_status end) {
     EXPECT_TRUE(abandoned.run(1).is_done());
     const auto header =
         MessageHeader{.sequence = 1, .bytes = bytes, .stream = stream.id().packed()}.encoded();
-    const int peer = job.pair(0).ends[0].get();
+    const int peer = job.pair(0).near.get();
     ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
     ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
     EXPECT_TRUE(job.drive_until([&] { return stays.run(1).is_done(); }));
@@ -873,7 +840,7 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     // Its descriptors stay open: entries name them by number.
     const std::ptrdiff_t left = eventfds() - eventfds_before;
     EXPECT_EQ(left, 2);
-    EXPECT_EQ(job.transport(1).kept_open, std::vector<int>{job.pair(0).ends[1].get()});
+    EXPECT_EQ(job.transport(1).kept_open, std::vector<int>{job.pair(0).far.get()});
     // Its numbers are not given to others while its completions may come.
     Group group;
     group.context = 2;
@@ -884,7 +851,7 @@ TEST_F(TaskRingTest, WhatComesAfterACancellationGaveUpIsForNobody) {
     const std::ptrdiff_t eventfds_with_other = eventfds() - left;
     const auto header =
         MessageHeader{.bytes = bytes, .stream = job.stream(0).id().packed()}.encoded();
-    const int peer = job.pair(0).ends[0].get();
+    const int peer = job.pair(0).near.get();
     ASSERT_EQ(write(peer, header.data(), header.size()), static_cast<ssize_t>(header.size()));
     ASSERT_EQ(write(peer, data.data(), bytes), static_cast<ssize_t>(bytes));
     const auto has_come = [&] { return place == data; };  // the kernel was not stopped
@@ -914,9 +881,9 @@ class OwnerThatEnds : public TaskRingTest {
         job = std::make_unique<Job>(2);
         // A message does not fit into them.
         constexpr int buffer_bytes = 16 * 1024;
-        for (const Fd& end : job->pair(0).ends) {
-            setsockopt(end.get(), SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
-            setsockopt(end.get(), SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
+        for (const int end : {own_end(0), own_end(1)}) {
+            setsockopt(end, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof buffer_bytes);
+            setsockopt(end, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof buffer_bytes);
         }
         call = std::make_unique<Call>(*job, subject_of("bcast", "binomial"), problem_of(2, bytes));
         call->start(rank, buffers, {});
@@ -928,8 +895,11 @@ class OwnerThatEnds : public TaskRingTest {
         EXPECT_EQ(call->run(rank).failure().rank, rank);
         EXPECT_TRUE(job->transport(rank).errors.empty());
     }
-    int other_end(Rank rank) { return job->pair(0).ends[rank == 0 ? 1 : 0].get(); }
-    int own_end(Rank rank) { return job->pair(0).ends[static_cast<std::size_t>(rank)].get(); }
+    int other_end(Rank rank) { return own_end(1 - rank); }
+    int own_end(Rank rank) {
+        const Connection& pair = job->pair(0);
+        return (rank == 0 ? pair.near : pair.far).get();
+    }
 
     std::vector<std::byte> data = std::vector<std::byte>(bytes, std::byte{7});
     std::vector<std::byte> place = std::vector<std::byte>(bytes);
@@ -981,7 +951,7 @@ TEST_F(OwnerThatEnds, IsNotTakenForTheEndOfAConnection) {
         int left = 1;
         while (ioctl(own_end(1), FIONREAD, &left) == 0 && left > 0) usleep(100);
     }).join();
-    job->pair(0).ends[0] = Fd();
+    job->pair(0).near = Fd();
     ASSERT_TRUE(job->drive_until([&] { return call->run(1).is_done(); }));
     EXPECT_EQ(call->run(1).failure().code, WEFT_BROKEN_RANK);
 }
