@@ -1,27 +1,16 @@
 // A process that is refused a descriptor cannot join a job, is told why, and can try again.
 #include <errno.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <weft/weft.h>
 
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <iterator>
-#include <sstream>
-#include <string>
-#include <string_view>
-
+#include "support/limits.h"
 #include "support/process.h"
 #include "support/surroundings.h"
+#include "support/test.h"
 
 namespace weft::test::descriptors_test {
 
@@ -33,9 +22,7 @@ bool refuse_eventfds() {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    return filter_calls(filter);
 }
 
 // In a child, and first: a process joins a job once.
@@ -56,20 +43,15 @@ TEST(Descriptors, ARefusalIsToldInTheSystemsWords) {
 }
 
 TEST(Descriptors, TooFewAreRefused) {
-    rlimit before;
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    int first_free = dup(0);
-    ASSERT_GE(first_free, 0);
+    const int first_free = dup(0);
     close(first_free);
     for (rlim_t more : {0u, 1u}) {
-        rlimit few{static_cast<rlim_t>(first_free) + more, before.rlim_max};
-        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        const DescriptorLimit few(more);
         EXPECT_EQ(weft_init(), WEFT_REFUSED_MEMORY);
         EXPECT_EQ(std::string(weft_last_detail()),
                   "no descriptor for an eventfd: Too many open files (weft_init)");
         EXPECT_EQ(weft_is_initialized(), 0);
     }
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(dup(0), first_free) << "a descriptor was left open";
     EXPECT_EQ(weft_init(), WEFT_OK) << weft_last_detail();
     EXPECT_EQ(weft_barrier(weft_comm_world()), WEFT_OK);

@@ -1,17 +1,14 @@
 // Where ranks are reached: addresses as text, the interfaces that WEFT_INTERFACES names, and cards.
 #include "transport/tcp/address.h"
 
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <string>
-
 #include "base/fd.h"
+#include "support/limits.h"
+#include "support/test.h"
 
 namespace weft::tcp::tcp_address_test {
 
@@ -111,13 +108,9 @@ TEST(Interfaces, ThatAreNotThereAreRefusedByName) {
 }
 
 TEST(Interfaces, AreNotBlamedForAWantOfDescriptors) {
-    rlimit before{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
-    const rlimit none{0, before.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const test::DescriptorLimit none(0);
     const std::string named = texts_of("lo");
     const std::string first = texts_of("");
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     EXPECT_EQ(named, "no descriptor to list network interfaces: Too many open files");
     EXPECT_EQ(first, named);
 }

@@ -1,25 +1,17 @@
 // How ranks connect, and what happens to strangers at a rank's port: each is dropped and counted, and
 // the ranks' messages still arrive. And what a peer can do that has the key but violates the protocol.
 #include <dirent.h>
-#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "base/clock.h"
 #include "base/random.h"
 #include "conformance/tcp_world.h"
+#include "support/limits.h"
+#include "support/test.h"
 
 namespace weft::test::tcp_meeting_test {
 
@@ -337,15 +329,11 @@ TEST(Meeting, WorksWithoutADescriptorToSpareOnceStrangersAreGone) {
         strangers.back().send(std::as_bytes(std::span("WEFT", 4)));
     }
     ASSERT_TRUE(ranks.until([&] { return ranks.at(1).descriptors() >= 5 + 20; }));
-    const int first_free = dup(0);
-    close(first_free);
-    rlimit limit{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const rlimit few{static_cast<rlim_t>(first_free) + 1, limit.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    // Rank 0 calls; then there is no descriptor for the connection, unless rank 1 makes room.
-    ranks.exchange();
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    {
+        // Rank 0 calls; then there is no descriptor for the connection, unless rank 1 makes room.
+        const DescriptorLimit few(1);
+        ranks.exchange();
+    }
     EXPECT_GT(ranks.at(1).counters().crowded_out, 0u);
     strangers.clear();
     EXPECT_TRUE(ranks.until([&] { return open_descriptors() <= before + 4; }));
@@ -355,18 +343,12 @@ TEST(Meeting, WorksWithoutADescriptorToSpareOnceStrangersAreGone) {
 TEST(Meeting, WithoutADescriptorForTheConnectionEndsAndSaysWhy) {
     for (const rlim_t calls : {0u, 1u}) {
         SCOPED_TRACE("descriptors for " + std::to_string(calls) + " calls");
-        Ranks ranks(2);
-        const int first_free = dup(0);
-        close(first_free);
-        rlimit limit{};
-        ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-        const rlimit few{static_cast<rlim_t>(first_free) + calls, limit.rlim_max};
-        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+        Ranks ranks(2, {.interfaces = "", .call_delay_max_ns = 10'000'000});
+        const DescriptorLimit few(calls);
         std::uint64_t value = 0;
         const Bytes data = std::as_bytes(std::span(&value, 1));
         EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
         EXPECT_TRUE(ranks.until([&] { return ranks.reported(0).size() == 2; }));
-        EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
         for (const Completion& completion : ranks.reported(0)) {
             EXPECT_EQ(completion.code, WEFT_BROKEN_MEMORY);
             EXPECT_EQ(completion.peer, 1);
@@ -377,17 +359,12 @@ TEST(Meeting, WithoutADescriptorForTheConnectionEndsAndSaysWhy) {
 // Somebody gives descriptors back while it is tried.
 TEST(Meeting, ComesAboutWhenADescriptorIsThereAgain) {
     Ranks ranks(2);
-    const int first_free = dup(0);
-    close(first_free);
-    rlimit limit{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const rlimit few{static_cast<rlim_t>(first_free) + 1, limit.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    auto few = std::make_unique<DescriptorLimit>(1);
     std::uint64_t value = 0;
     const Bytes data = std::as_bytes(std::span(&value, 1));
     EXPECT_EQ(ranks.at(0).post_send(lane_to(1), data, {&value, 3}), Posted::pending);
     EXPECT_TRUE(ranks.until([&] { return ranks.at(0).counters().calls > 4; }));
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    few.reset();
     EXPECT_TRUE(ranks.until([&] { return !ranks.reported(0).empty(); }));
     EXPECT_EQ(ranks.reported(0).front().code, WEFT_OK);
 }
@@ -395,13 +372,9 @@ TEST(Meeting, ComesAboutWhenADescriptorIsThereAgain) {
 TEST(Meeting, WithWhomNobodyCanHearAnyMoreEnds) {
     Ranks ranks(2);
     Stranger caller(ranks.address(0));
-    rlimit limit{};
-    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    const rlimit none{0, limit.rlim_max};
-    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const DescriptorLimit none(0);
     caller.send(std::as_bytes(std::span("WEFT", 4)));
     EXPECT_TRUE(ranks.until([&] { return caller.has_ended(); }));
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST(Meeting, AheadOfNeedFindsOutThatALowerRankIsDead) {
@@ -414,8 +387,9 @@ TEST(Meeting, AheadOfNeedFindsOutThatALowerRankIsDead) {
 
 // Rank 0 of two, of which the other is played by a test, which listens itself.
 struct RankOfPlayed {
-    explicit RankOfPlayed(int backlog) {
-        std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
+    explicit RankOfPlayed(int backlog, tcp::Settings settings = {}) {
+        settings.interfaces = "127.0.0.1";
+        std::unique_ptr<TcpNode> node = std::move(*TcpNode::prepare(settings));
         played = tcp::addresses_of_interfaces("127.0.0.1")->front();
         EXPECT_EQ(bind(listener.get(), played.get(), played.length), 0);
         EXPECT_EQ(listen(listener.get(), backlog), 0);
@@ -443,7 +417,7 @@ struct RankOfPlayed {
 };
 
 TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
-    RankOfPlayed of(100);
+    RankOfPlayed of(100, {.interfaces = "", .call_delay_max_ns = 10'000'000});
     std::uint64_t value = 0;
     const MutBytes place = std::as_writable_bytes(std::span(&value, 1));
     ASSERT_EQ(of.rank->post_recv(lane_to(1), place, {&value, 3}), Posted::pending);

@@ -1,22 +1,16 @@
 // Which of UCX's devices become links, which memory is a device's, and what UCX lacks here.
 #include <errno.h>
-#include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <iterator>
-#include <string>
-#include <vector>
-
 #include "transport/ucx/worker.h"
+
+#include "support/limits.h"
+#include "support/test.h"
 
 namespace weft::test::ucx_devices_test {
 
@@ -166,9 +160,7 @@ bool refuse_threads() {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
-    const sock_fprog program{static_cast<unsigned short>(std::size(filter)), filter};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    return filter_calls(filter);
 }
 
 // Where UCX would end the process by a signal.

@@ -25,7 +25,6 @@ constexpr std::int64_t hearing_ns = 50'000'000;
 constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
-constexpr std::int64_t call_delay_max_ns = 500'000'000;
 constexpr int calls_max = 30;                     // that fail; they take about 12 s
 constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int starved_max = 100;                  // takes about 5 s
@@ -134,7 +133,8 @@ void Connector::call_later(Link& link, weft_status loss) {
         return core_.lose(link.peer, loss);
     }
     const int doublings = std::min(link.calls_failed, 16);
-    link.call_at_ns = now_ns() + std::min(call_delay_min_ns << doublings, call_delay_max_ns);
+    link.call_at_ns =
+        now_ns() + std::min(call_delay_min_ns << doublings, core_.settings.call_delay_max_ns);
     core_.plan_timer(link.call_at_ns);
 }
 

@@ -24,7 +24,9 @@ struct Settings {
     std::size_t cut_bytes_min = 64 * 1024;
     // WEFT_PEER_TIMEOUT: a peer whose host has not answered for this time is lost
     std::int64_t peer_timeout_ns = 10'000'000'000;
-    bool connects_ahead = false;  // connect in WEFT_RESOURCES: "ahead" while joining; "need"
+    std::int64_t call_delay_max_ns = 500'000'000;  // before a call that has failed is tried again
+    // connect in WEFT_RESOURCES: "ahead" while joining; "need"
+    bool connects_ahead = false;
 
     static Result<Settings> from_environment();
 };
