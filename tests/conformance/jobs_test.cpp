@@ -89,9 +89,7 @@ TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
         " WEFT_INTERFACES=weft-none " WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
         "/tests/conformance/descriptors_program";
     expect_success("WEFT_TRANSPORT=auto" + job);
-    const Finished refused = run("WEFT_TRANSPORT=tcp" + job);
-    EXPECT_NE(refused.status, 0);
-    EXPECT_TRUE(contains(refused.err, "WEFT_INTERFACES names 'weft-none'")) << refused.err;
+    expect_failure("WEFT_TRANSPORT=tcp" + job, "WEFT_INTERFACES names 'weft-none'");
 }
 
 // weft run gives its ranks the loopback interface: who has not set it is not told that it was
@@ -99,36 +97,30 @@ TEST(JobsWithoutTheInterface, AreRefusedOnlyWhereTcpIsNeeded) {
 TEST(JobsWithoutTheInterface, AreNotToldOfASettingThatTheLauncherMade) {
     const std::string unshare = "unshare --user --map-root-user --net ";
     if (run(unshare + "true").status != 0) GTEST_SKIP() << "there are no network namespaces";
-    const Finished refused = run("WEFT_TRANSPORT=tcp " + unshare +
-                                 WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
-                                                "/tests/conformance/many_program 1");
-    EXPECT_NE(refused.status, 0);
-    EXPECT_TRUE(contains(refused.err, "the loopback interface lo is not up or has no address"))
-        << refused.err;
+    const Finished refused =
+        expect_failure("WEFT_TRANSPORT=tcp " + unshare +
+                           WEFT_BUILD_DIR "/weft run --timeout 30 -n 2 " WEFT_BUILD_DIR
+                                          "/tests/conformance/many_program 1",
+                       "the loopback interface lo is not up or has no address");
     EXPECT_EQ(refused.err.find("WEFT_INTERFACES names"), std::string::npos) << refused.err;
 }
 #endif
 
 TEST(JobsThatDiffer, AreRefusedWithTheRankAndTheSetting) {
     const std::string build = WEFT_BUILD_DIR;
-    ChildProcess job(build +
-                     "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
-                     "WEFT_ALGORITHM=bcast=chain; fi; exec " +
-                     build + "/tests/conformance/comms_program manual all_collectives'");
-    job.finish();
-    EXPECT_NE(job.status, 0);
-    EXPECT_NE(job.err.find("rank 2 has WEFT_ALGORITHM='bcast=chain', rank 0 has ''"),
-              std::string::npos)
-        << job.err;
+    expect_failure(build +
+                       "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 2 ]; then export "
+                       "WEFT_ALGORITHM=bcast=chain; fi; exec " +
+                       build + "/tests/conformance/comms_program manual all_collectives'",
+                   "rank 2 has WEFT_ALGORITHM='bcast=chain', rank 0 has ''");
 }
 
 // Rank 1 has a bad setting. What the job says.
 std::string said_with_bad(const std::string& setting) {
     const std::string build = WEFT_BUILD_DIR;
-    ChildProcess job(build +
-                     "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
-                     setting + "=some; fi; exec " + build + "/tests/fault/join_program'");
-    job.finish();
+    const Finished job =
+        run(build + "/weft run --timeout 30 -n 3 sh -c 'if [ $WEFT_RANK = 1 ]; then export " +
+            setting + "=some; fi; exec " + build + "/tests/fault/join_program'");
     EXPECT_EQ(job.status, 1);
     return job.err;
 }
@@ -168,15 +160,12 @@ TEST(JobsOnATorus, AreRefusedIfItHasAnotherForm) {
           std::pair{"torus:4", "expected two or three sizes, such as torus:4x4"},
           std::pair{"torus:1x1x2x2", "expected two or three"}, std::pair{"4x1", "expected two"},
           std::pair{"torus:2x", "expected two"}, std::pair{"mesh:2x2", "expected two"}}) {
-        const Finished job = run(std::string("WEFT_TOPOLOGY=") + setting +
-                                 " " WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
-                                 "/tests/fault/join_program");
-        EXPECT_NE(job.status, 0);
-        EXPECT_TRUE(
-            contains(job.err, std::string("WEFT_REFUSED_SETTING: rank 0: WEFT_TOPOLOGY = '") +
-                                  setting + "'") &&
-            contains(job.err, sentence))
-            << job.err;
+        const Finished refused = expect_failure(
+            std::string("WEFT_TOPOLOGY=") + setting +
+                " " WEFT_BUILD_DIR "/weft run --timeout 30 -n 4 " WEFT_BUILD_DIR
+                "/tests/fault/join_program",
+            std::string("WEFT_REFUSED_SETTING: rank 0: WEFT_TOPOLOGY = '") + setting + "'");
+        EXPECT_TRUE(contains(refused.err, sentence));
     }
 }
 

@@ -34,9 +34,7 @@ TEST_P(Kernel, IsNotDisturbedByForksInTheMidstOfIt) { expect("forks"); }
 TEST_P(Kernel, EndsWithAProcessThatExecutesAnotherProgram) {
     for (int ranks : where().some_of({2, 3, 4})) {
         // The other program ends well.
-        ChildProcess job(command({ranks, program + "becomes_another"}));
-        job.finish();
-        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        expect_success(command({ranks, program + "becomes_another"}));
     }
 }
 TEST_P(Kernel, CompletesWhatThreadsStartThatExit) {
@@ -106,14 +104,12 @@ class WithoutKernel : public testing::TestWithParam<Absent> {
     // What the job prints besides its success. `rank`: the rank without io_uring; -1: all.
     static std::string said(const char* engine, int rank) {
         const auto& [call, error, what] = GetParam();
-        ChildProcess job(surroundings("tcp").command(
+        const Finished job = expect_success(surroundings("tcp").command(
             {.ranks = 2,
              .program = program + "goes_without " + call + " " + std::to_string(error) + " " +
                         std::to_string(rank) + " '" + sentence() + "'",
              .settings = std::string("WEFT_ENGINE=") + engine,
              .options = "--timeout 60"}));
-        job.finish();
-        EXPECT_EQ(job.status, 0) << job.out << job.err;
         return job.err;
     }
     static std::string sentence() {
@@ -166,12 +162,11 @@ TEST(Statistics, SayWhetherTheThreadWorksOnDemand) {
 
 TEST(Auto, IsTheDefaultAndSaysWhatItChose) {
     const auto said = [](const char* where) {
-        ChildProcess job(surroundings(where).command({.ranks = 2,
-                                                      .program = program + "outstanding 4 64 20",
-                                                      .settings = "WEFT_STATS=1",
-                                                      .options = "--timeout 60"}));
-        job.finish();
-        EXPECT_EQ(job.status, 0) << job.err;
+        const Finished job =
+            expect_success(surroundings(where).command({.ranks = 2,
+                                                        .program = program + "outstanding 4 64 20",
+                                                        .settings = "WEFT_STATS=1",
+                                                        .options = "--timeout 60"}));
         return job.err;
     };
     EXPECT_TRUE(contains(said("shm"), "); no operation offloaded: no rank is reached over TCP\n"));

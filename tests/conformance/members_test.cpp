@@ -31,10 +31,10 @@ TEST_P(CommsFromMembers, OfTheSameHashAreRefusedAndThoseWhoWaitAreTold) {
 }
 TEST_P(CommsFromMembers, BreakWhenAMemberDies) {
     const int ranks = 3;
-    ChildProcess job(command({.ranks = ranks,
-                              .program = "tests/conformance/members_program " + engine() + " dies",
-                              .options = "--timeout 30 --grace 10"}));
-    job.finish();
+    const Finished job =
+        run(command({.ranks = ranks,
+                     .program = "tests/conformance/members_program " + engine() + " dies",
+                     .options = "--timeout 30 --grace 10"}));
     EXPECT_EQ(job.status, 128 + SIGKILL) << job.err;  // the victim's
     EXPECT_EQ(job.err.find("does not hold"), std::string::npos) << job.err;
     for (int rank = 0; rank < ranks - 1; ++rank) {

@@ -33,13 +33,11 @@ TEST_P(Quiet, ProcessMakesNoSystemCallOverTcp) {
         GTEST_SKIP() << absence;
     Folder folder;
     // (A sanitizer looks for leaks by means that do not work below a tracer.)
-    ChildProcess job("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " +
-                     settings_of(GetParam()) +
-                     " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
-                     (folder / "trace.") +
-                     "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");
-    job.finish();
-    EXPECT_EQ(job.status, 0) << job.out << job.err;
+    expect_success("ASAN_OPTIONS=detect_leaks=0 WEFT_TRANSPORT=tcp WEFT_INTERFACES=lo " +
+                   settings_of(GetParam()) +
+                   " " WEFT_BUILD_DIR "/weft run --timeout 60 -n 2 sh -c 'exec strace -f -o " +
+                   (folder / "trace.") +
+                   "$WEFT_RANK " WEFT_BUILD_DIR "/tests/conformance/quiet_program'");
     for (const char* rank : {"0", "1"}) {
         const std::string trace = content(folder / (std::string("trace.") + rank));
         EXPECT_TRUE(contains(trace, "AF_INET")) << "it did not use tcp";

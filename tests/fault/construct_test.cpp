@@ -21,8 +21,7 @@ TEST_P(KilledInConstructor, RankIsNamedByAllOthers) {
              .program = "tests/fault/construct_program " + std::to_string(victim) + " " + engine() +
                         " " + std::to_string(2000 + seed * 7919 % 3000) + " " + file,
              .options = "--timeout 30 --grace 10"});
-        ChildProcess job(command);
-        job.finish();
+        const Finished job = run(command);
         std::filesystem::remove(file);
         // The launcher answers with the victim's status; what the others saw they say themselves.
         ASSERT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;
@@ -55,8 +54,7 @@ TEST(KilledInConstructorOverMemoryOfUcx, NeverCrashesASurvivor) {
                         std::to_string(2000 + seed * 7919 % 3000) + " " + file,
              .settings = "WEFT_TIMEOUT=5",
              .options = "--timeout 30 --grace 20"});
-        ChildProcess job(command);
-        job.finish();
+        const Finished job = run(command);
         std::filesystem::remove(file);
         EXPECT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;
         for (int rank = 0; rank < ranks; ++rank) {

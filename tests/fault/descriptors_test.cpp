@@ -21,9 +21,7 @@ class OutOfDescriptors : public Everywhere {
                  .program = "tests/fault/descriptors_program " + when + " " + std::to_string(left),
                  // AddressSanitizer's search for leaks would need a descriptor.
                  .settings = "WEFT_TIMEOUT=20 ASAN_OPTIONS=detect_leaks=0"});
-            ChildProcess job(command);
-            job.finish();
-            EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.err;
+            const Finished job = expect_success(command);
             if (left == 0 && is_short) {
                 EXPECT_GE(std::atol(job.out.c_str()), 1);
             }

@@ -21,19 +21,15 @@ TEST_P(Disagreed, CallsAreToldInWordsOnEveryRank) {
 }
 
 TEST(Disagreement, OnWhetherToCheckIsRefused) {
-    ChildProcess job(build +
-                     "/weft run --timeout 30 -n 2 sh -c 'export WEFT_CHECK=$WEFT_RANK; exec " +
-                     build + "/tests/fault/disagree_program manual 0'");
-    job.finish();
-    EXPECT_NE(job.status, 0);
-    EXPECT_NE(job.err.find("rank 1 has WEFT_CHECK='1', rank 0 has '0'"), std::string::npos)
-        << job.err;
+    expect_failure(build +
+                       "/weft run --timeout 30 -n 2 sh -c 'export WEFT_CHECK=$WEFT_RANK; exec " +
+                       build + "/tests/fault/disagree_program manual 0'",
+                   "rank 1 has WEFT_CHECK='1', rank 0 has '0'");
 }
 
 TEST(Disagreement, NeedsASwitchThatIsOffOrOn) {
-    ChildProcess job("WEFT_CHECK=yes " + build + "/weft run -n 1 " + build +
-                     "/tests/fault/disagree_program manual 0");
-    job.finish();
+    const Finished job = run("WEFT_CHECK=yes " + build + "/weft run -n 1 " + build +
+                             "/tests/fault/disagree_program manual 0");
     EXPECT_NE(job.err.find("WEFT_CHECK = 'yes'; expected 0 or 1"), std::string::npos) << job.err;
 }
 

@@ -29,8 +29,7 @@ class Killed : public testing::TestWithParam<Driven> {
                             std::to_string(seed) + " " + file,
                  .settings = settings_of(way == std::string("tests") ? "manual" : way),
                  .options = "--timeout 30" + options});
-            ChildProcess job(command);
-            job.finish();
+            const Finished job = run(command);
             // The launcher answers with the victim's status; what the others saw they say themselves.
             ASSERT_EQ(job.status, 128 + SIGKILL) << "repeat with: " << command << "\n" << job.err;
             ASSERT_EQ(job.err.find("detail:"), std::string::npos)

@@ -15,9 +15,7 @@ class OutOfMemory : public Everywhere {
                                  .program = "tests/fault/memory_program " + arguments,
                                  .settings = "WEFT_TIMEOUT=5 " + settings,
                                  .options = "--timeout 100"});
-        ChildProcess job(command);
-        job.finish();
-        EXPECT_EQ(job.status, 0) << "repeat with: " << command << "\n" << job.err;
+        const Finished job = expect_success(command);
         return std::atol(job.out.c_str());
     }
 };

@@ -57,25 +57,30 @@ TEST(Noise, TakesItsShareOfLongWork) {
     }
 }
 
+std::int64_t below(Prng& prng, std::int64_t bound) {
+    return static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(bound)));
+}
+
+void expect_the_same_in_two_parts(const Disturbance& disturbed, Prng& prng) {
+    const auto rank = static_cast<Rank>(below(prng, 5));
+    const std::int64_t begin_ps = below(prng, 5000);
+    const std::int64_t first_ps = 1 + below(prng, 3000);
+    const std::int64_t second_ps = 1 + below(prng, prng.one_in(2) ? 10 : 9000);
+    const std::int64_t middle = disturbed.end_ps(rank, begin_ps, first_ps);
+    ASSERT_GE(middle, begin_ps + first_ps);
+    ASSERT_EQ(disturbed.end_ps(rank, middle, second_ps),
+              disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
+        << begin_ps << " " << first_ps << " " << second_ps;
+}
+
 TEST(Noise, WorkInTwoPartsTakesAsLong) {
     Prng prng(7);
-    const auto below = [&](std::int64_t bound) {
-        return static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(bound)));
-    };
     for (int i = 0; i < 20'000; ++i) {
-        const std::int64_t period_ps = 2 + below(1000);
-        const std::int64_t noise_ps = below(period_ps);
-        const Disturbance disturbed = noise(period_ps, noise_ps, below(period_ps - noise_ps));
-        const auto rank = static_cast<Rank>(below(5));
-        const std::int64_t begin_ps = below(5000);
-        const std::int64_t first_ps = 1 + below(3000);
-        const std::int64_t second_ps = 1 + below(prng.one_in(2) ? 10 : 9000);
-        const std::int64_t middle = disturbed.end_ps(rank, begin_ps, first_ps);
-        ASSERT_GE(middle, begin_ps + first_ps);
-        ASSERT_EQ(disturbed.end_ps(rank, middle, second_ps),
-                  disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
-            << period_ps << " " << noise_ps << " " << begin_ps << " " << first_ps << " "
-            << second_ps;
+        const std::int64_t period_ps = 2 + below(prng, 1000);
+        const std::int64_t noise_ps = below(prng, period_ps);
+        const Disturbance disturbed = noise(period_ps, noise_ps, below(prng, period_ps - noise_ps));
+        SCOPED_TRACE(std::to_string(period_ps) + " " + std::to_string(noise_ps));
+        ASSERT_NO_FATAL_FAILURE(expect_the_same_in_two_parts(disturbed, prng));
     }
 }
 
@@ -106,20 +111,9 @@ TEST(NoiseTrace, DelaysWorkAndBeginsAgain) {
 
 TEST(NoiseTrace, WorkInTwoPartsTakesAsLong) {
     Prng prng(11);
-    const auto below = [&](std::int64_t bound) {
-        return static_cast<std::int64_t>(prng.below(static_cast<std::uint64_t>(bound)));
-    };
     const Disturbance disturbed = traced("0 0.02\n0.1 0.05\n0.15 0.001\n0.3 0\n0.4 0.3", false);
     for (int i = 0; i < 20'000; ++i) {
-        const auto rank = static_cast<Rank>(below(5));
-        const std::int64_t begin_ps = below(5000);
-        const std::int64_t first_ps = 1 + below(3000);
-        const std::int64_t second_ps = 1 + below(prng.one_in(2) ? 10 : 9000);
-        const std::int64_t middle = disturbed.end_ps(rank, begin_ps, first_ps);
-        ASSERT_GE(middle, begin_ps + first_ps);
-        ASSERT_EQ(disturbed.end_ps(rank, middle, second_ps),
-                  disturbed.end_ps(rank, begin_ps, first_ps + second_ps))
-            << begin_ps << " " << first_ps << " " << second_ps;
+        ASSERT_NO_FATAL_FAILURE(expect_the_same_in_two_parts(disturbed, prng));
     }
 }
 

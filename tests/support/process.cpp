@@ -91,6 +91,18 @@ Finished expect_refusal(const std::string& command, int status, const std::strin
     return expect_refusal(run(command), status, sentence, where);
 }
 
+Finished expect_failure(const Finished& command, const std::string& sentence, Where where) {
+    if (command.status != 0) return expect_refusal(command, command.status, sentence, where);
+    ADD_FAILURE_AT(where.file_name(), static_cast<int>(where.line()))
+        << command.command << "\nexpected to fail with '" << sentence << "'\n"
+        << command.out << command.err;
+    return command;
+}
+
+Finished expect_failure(const std::string& command, const std::string& sentence, Where where) {
+    return expect_failure(run(command), sentence, where);
+}
+
 ::testing::AssertionResult contains(const std::string& text, const std::string& part) {
     if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess() << text;
     return ::testing::AssertionFailure() << "'" << part << "' is not in:\n" << text;

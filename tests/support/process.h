@@ -62,6 +62,11 @@ Finished expect_refusal(const Finished& command, int status, const std::string& 
                         Where where = Where::current());
 Finished expect_refusal(const std::string& command, int status, const std::string& sentence,
                         Where where = Where::current());
+// With any status but 0.
+Finished expect_failure(const Finished& command, const std::string& sentence,
+                        Where where = Where::current());
+Finished expect_failure(const std::string& command, const std::string& sentence,
+                        Where where = Where::current());
 
 ::testing::AssertionResult contains(const std::string& text, const std::string& part);
 

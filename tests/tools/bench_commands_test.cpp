@@ -272,9 +272,8 @@ TEST(BenchOverlap, RefusesACopyThreadWhereItMeansNothing) {
             "--ranks 3 --nodes 0; expected 2 ranks of one machine");
     refused("--collective ibcast,iallreduce", "--collective iallreduce; expected ibcast, isend, ");
     refused("--collective ibcast --summary", "--summary or --against; expected none of them");
-    const Finished core = run(bench + "overlap --copy-core 100000 --collective ibcast --sizes 8");
-    EXPECT_NE(core.status, 0);
-    EXPECT_TRUE(contains(core.err, "copy thread: core 100000: ")) << core.err;
+    expect_failure(bench + "overlap --copy-core 100000 --collective ibcast --sizes 8",
+                   "copy thread: core 100000: ");
 }
 
 TEST(BenchOverlap, ForcesATransport) {
@@ -285,25 +284,21 @@ TEST(BenchOverlap, ForcesATransport) {
                    (folder / "rows"));
     EXPECT_TRUE(contains(content(folder / "rows"), "\"WEFT_TRANSPORT\": \"shm\""));
     EXPECT_TRUE(contains(content(folder / "rows"), "\"transport\": \"shm\""));
-    const Finished unknown = run(bench + "overlap --transport pigeon");
-    EXPECT_NE(unknown.status, 0);
-    EXPECT_TRUE(contains(unknown.err, "pigeon not in {auto,shm,tcp,ucx}"));
+    expect_failure(bench + "overlap --transport pigeon", "pigeon not in {auto,shm,tcp,ucx}");
 }
 
 TEST(BenchOverlap, SaysWhenItsRowsCannotBeWritten) {
-    const Finished job = run(bench +
-                             "overlap --collective ibarrier --engine manual --repetitions 1 "
-                             "--json /dev/full");
-    EXPECT_NE(job.status, 0);
-    EXPECT_TRUE(contains(job.err, "/dev/full: No space left on device"));
+    expect_failure(bench +
+                       "overlap --collective ibarrier --engine manual --repetitions 1 "
+                       "--json /dev/full",
+                   "/dev/full: No space left on device");
 }
 
 TEST(BenchOverlap, SaysThatItsTableIsLost) {
-    const Finished job = run(bench +
-                             "overlap --collective ibarrier --engine manual --repetitions 1 "
-                             "> /dev/full");
-    EXPECT_NE(job.status, 0);
-    EXPECT_TRUE(contains(job.err, "weft: output is lost: No space left on device")) << job.err;
+    expect_failure(bench +
+                       "overlap --collective ibarrier --engine manual --repetitions 1 "
+                       "> /dev/full",
+                   "weft: output is lost: No space left on device");
 }
 
 TEST(BenchOverlap, LeavesOutRepetitionsWhenItsBudgetIsSpent) {
@@ -318,9 +313,7 @@ TEST(BenchOverlap, RefusesWhatItDoesNotKnow) {
     expect_refusal(bench + "overlap --engine magic", 2,
                    "engine = \"magic\"; expected one of manual, ");
     for (const char* seconds : {"nan", "inf", "-1"}) {
-        const Finished budget = run(bench + "overlap --budget " + seconds);
-        EXPECT_NE(budget.status, 0) << seconds;
-        EXPECT_TRUE(contains(budget.err, "'; expected seconds, ")) << budget.err;
+        expect_failure(bench + "overlap --budget " + seconds, "'; expected seconds, ");
         EXPECT_NE(run(bench + "idle --late " + seconds).status, 0) << seconds;
     }
     for (const char* sizes : {"''", "0", "8:", "4M:8", "8,,9", "1X", "65G", "-8"}) {
@@ -348,9 +341,7 @@ TEST(BenchBackground, RefusesWhatItDoesNotKnow) {
                        one[4] == 's' ? "expected a collective and its algorithm"
                                      : "expected one of ibarrier, ");
     }
-    const Finished algorithm = run(bench + "background --nodes 0 --case ibcast:teleport");
-    EXPECT_NE(algorithm.status, 0);
-    EXPECT_TRUE(contains(algorithm.err, "WEFT_ALGORITHM=bcast"));
+    expect_failure(bench + "background --nodes 0 --case ibcast:teleport", "WEFT_ALGORITHM=bcast");
 }
 
 TEST(BenchLatency, PrintsARowForEachEngine) {
@@ -705,9 +696,7 @@ TEST(BenchCluster, SaysWhatEachLinkOfANodeCarried) {
     EXPECT_TRUE(contains(two.out, "\nLargest difference of a node's links: "));
     EXPECT_EQ(two.out.find("  0.00  0.00"), two.out.npos) << "nothing was counted: " << two.out;
     EXPECT_TRUE(contains(content(folder / "rows"), "\"links\": 2"));
-    const Finished many = run(bench + measured + " --links 9");
-    EXPECT_NE(many.status, 0);
-    EXPECT_TRUE(contains(many.err, "--links: Value 9 not in range 1 to 8"));
+    expect_failure(bench + measured + " --links 9", "--links: Value 9 not in range 1 to 8");
 }
 
 TEST(BenchIdle, PrintsWhatEachRankBurned) {

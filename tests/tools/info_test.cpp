@@ -71,9 +71,7 @@ TEST(Info, SaysWhyUcxCannotBeOpened) {
     const std::string missing = "LD_LIBRARY_PATH=" + (folder / "") + ":$LD_LIBRARY_PATH";
     const std::string sentence = "UCX is not found: " + (folder / "libucp.so.0");
     EXPECT_EQ(info(missing)["ucx"].find("cannot be used: " + sentence), 0u) << info(missing)["ucx"];
-    const Finished refused = run(missing + " WEFT_TRANSPORT=ucx " + job);
-    EXPECT_NE(refused.status, 0);
-    EXPECT_TRUE(contains(refused.err, sentence)) << refused.err;
+    expect_failure(missing + " WEFT_TRANSPORT=ucx " + job, sentence);
     for (const char* transport : {"auto", "tcp"}) {
         if (!words(info()["transports"]).contains(transport)) continue;
         expect_success(missing + " " + job + " --transport " + transport);
@@ -137,10 +135,8 @@ TEST(Info, RenamedVariablesWorkAndAreReportedOnce) {
     EXPECT_EQ(done.err,
               "weft: WEFT_ALGORITHM_BARRIER and WEFT_ALGORITHM_BCAST are now "
               "WEFT_ALGORITHM=barrier=dissemination:ports=3,bcast=chain\n");
-    const Finished refused = run("WEFT_ALGORITHM_BARRIER=dissemination:port=3 " + job);
-    EXPECT_NE(refused.status, 0);
-    EXPECT_TRUE(
-        contains(refused.err, "WEFT_ALGORITHM_BARRIER: \"dissemination:port=3\"; expected"));
+    expect_failure("WEFT_ALGORITHM_BARRIER=dissemination:port=3 " + job,
+                   "WEFT_ALGORITHM_BARRIER: \"dissemination:port=3\"; expected");
 }
 
 TEST(Info, SaysWhatTheSettingsAre) {
@@ -153,9 +149,7 @@ TEST(Info, SaysWhatTheSettingsAre) {
 }
 
 TEST(Info, IsRefusedATransportThatNeedsTheProgramsMpi) {
-    const Finished done = run("WEFT_TRANSPORT=mpi " + job);
-    EXPECT_NE(done.status, 0);
-    EXPECT_TRUE(contains(done.err, "expected weft_comm_from_mpi instead of weft_init"));
+    expect_failure("WEFT_TRANSPORT=mpi " + job, "expected weft_comm_from_mpi instead of weft_init");
 }
 
 TEST(Info, SaysWhyABuildHasNoTcp) {

@@ -572,7 +572,7 @@ TEST(SimulateCollective, RefusesWithASentence) {
         EXPECT_NE(simulate(std::string("bcast -L '") + time + "'").status, 0) << time;
     EXPECT_EQ(simulate("bcast -G 1000000000").status, 0);
     EXPECT_EQ(simulate("bcast -G 2000 --compat lgs").status, 0);
-    EXPECT_EQ(simulate("bcast -G 1000 -L 1000000000 --bytes 64G -S 64G").status, 0);
+    EXPECT_EQ(simulate("bcast -a binomial -G 1000 -L 1000000000 --bytes 64G -S 64G").status, 0);
 }
 
 // 60 random programs; in a run of all tests 1,000.

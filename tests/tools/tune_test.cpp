@@ -118,20 +118,16 @@ TEST_F(Tune, RefusesWithASentence) {
     EXPECT_EQ(tune("--sizes x").status, 2);
     EXPECT_TRUE(
         contains(tune("--collective bcast").err, "collective = \"bcast\"; expected one of"));
-    const Finished lost = run(program_ + " tune --collective ibarrier -o " + folder_ + "/no/table");
-    EXPECT_NE(lost.status, 0);
-    EXPECT_TRUE(
-        contains(lost.err, "No such file or directory; expected a file that can be written"))
-        << lost.err;
+    expect_failure(program_ + " tune --collective ibarrier -o " + folder_ + "/no/table",
+                   "No such file or directory; expected a file that can be written");
 }
 
 TEST_F(Tune, TablesThatDifferAreRefusedByRank) {
     std::ofstream(folder_ + "/0") << "bcast binomial\n";
     std::ofstream(folder_ + "/1") << "bcast chain\n";
-    const Finished done = run(program_ + " run -n 2 -- sh -c 'WEFT_TUNING=" + folder_ +
-                              "/$WEFT_RANK exec " + program_ + " info'");
-    EXPECT_NE(done.status, 0);
-    EXPECT_TRUE(contains(done.err, "rank 1 has WEFT_TUNING='a table with hash ")) << done.err;
+    expect_failure(program_ + " run -n 2 -- sh -c 'WEFT_TUNING=" + folder_ + "/$WEFT_RANK exec " +
+                       program_ + " info'",
+                   "rank 1 has WEFT_TUNING='a table with hash ");
 }
 
 // The ranks choose by the parameters, each for itself.
@@ -158,10 +154,9 @@ TEST_F(Tune, ParametersOfTheModelThatDifferAreRefusedByRank) {
                             "rank 0 has 'parameters with hash [0-9a-f]{16}'")
                      .empty())
         << content_differs.err;
-    const Finished goals_differ =
-        start("test $WEFT_RANK = 1 && export WEFT_SELECT=table; WEFT_SELECT=${WEFT_SELECT:-model}");
-    EXPECT_NE(goals_differ.status, 0);
-    EXPECT_TRUE(contains(goals_differ.err, "rank 1 has WEFT_SELECT='table'")) << goals_differ.err;
+    expect_failure(
+        start("test $WEFT_RANK = 1 && export WEFT_SELECT=table; WEFT_SELECT=${WEFT_SELECT:-model}"),
+        "rank 1 has WEFT_SELECT='table'");
 }
 
 TEST_F(Tune, ATableThatOneRankCannotReadIsRefusedOnAllByRank) {
@@ -170,12 +165,10 @@ TEST_F(Tune, ATableThatOneRankCannotReadIsRefusedOnAllByRank) {
     const std::string expected = "rank 1: WEFT_TUNING=" + folder_ + "/1, line 2: \"chian\"";
     for (const std::string odd : {"0", "1"}) {
         // The other rank says nothing, so that the sentence is this one's.
-        const Finished done =
-            run(program_ + " run --timeout 30 -n 2 -- sh -c 'test $WEFT_RANK = " + odd +
-                " || exec 2>/dev/null; WEFT_TUNING=" + folder_ + "/$WEFT_RANK exec " + program_ +
-                " info'");
-        EXPECT_NE(done.status, 0);
-        EXPECT_TRUE(contains(done.err, expected)) << done.err;
+        expect_failure(program_ + " run --timeout 30 -n 2 -- sh -c 'test $WEFT_RANK = " + odd +
+                           " || exec 2>/dev/null; WEFT_TUNING=" + folder_ + "/$WEFT_RANK exec " +
+                           program_ + " info'",
+                       expected);
     }
 }
 
