@@ -123,7 +123,8 @@ void use_ring(weft_comm comm) {
                           all.periods.data(), &ring) == WEFT_OK);
     for (std::size_t c = 0; c < collectives; ++c) {
         const auto collective = static_cast<Collective>(c);
-        if (entry_of(collective).is_among_neighbors) use(std::span(&ring, 1), collective, size, 3, all);
+        if (entry_of(collective).is_among_neighbors)
+            use(std::span(&ring, 1), collective, size, 3, all);
     }
     free_comm(ring);
 }

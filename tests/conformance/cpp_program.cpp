@@ -162,15 +162,15 @@ void collectives() {
     Values gathered(2 * n), reduced(2);
     const weft::test::Neighbors all = weft::test::neighbors("ring", ranks);
     const Communicator ring = world.cart(all.dims, all.periods);
-#define FORMS(name, on)                                                                          \
-    in_each_form(                                                                                \
-        Collective::name, on,                                                                    \
-        [](const Communicator& c, auto&&... a) -> decltype(c.i##name(a...)) {                    \
-            return c.i##name(a...);                                                              \
-        },                                                                                       \
-        [](const Communicator& c, auto&&... a) -> decltype(c.name(a...)) { c.name(a...); },      \
-        [](const Communicator& c, auto&&... a) -> decltype(c.name##_init(a...)) {                \
-            return c.name##_init(a...);                                                          \
+#define FORMS(name, on)                                                                     \
+    in_each_form(                                                                           \
+        Collective::name, on,                                                               \
+        [](const Communicator& c, auto&&... a) -> decltype(c.i##name(a...)) {               \
+            return c.i##name(a...);                                                         \
+        },                                                                                  \
+        [](const Communicator& c, auto&&... a) -> decltype(c.name(a...)) { c.name(a...); }, \
+        [](const Communicator& c, auto&&... a) -> decltype(c.name##_init(a...)) {           \
+            return c.name##_init(a...);                                                     \
         });
 #define COLLECTIVE(name, NAME, parameters, send, recv, op, root) FORMS(name, world)
 #define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) FORMS(name, ring)

@@ -1102,31 +1102,30 @@ void random_programs(weft_comm world, std::uint64_t first_seed, bool beside_comp
         Fiber computes;
         if (preempts_on_arrival) weft::fibers::preempt_on_arrival();
         if (beside_computation) computes = spawn([&] { EXPECT(compute_until(is_over)); });
-        in_fibers(
-            world,
-            [&](weft_comm own, int number) {
-                Case c;
-                c.transport = "fibers";
-                c.ranks = world_size;
-                c.seed = first_seed + static_cast<std::uint64_t>(number);
-                c.operations = 60;
-                const Program program = generate(c);
-                PublicCalls calls(own);
-                // (It may leave nothing to an MPI that only this thread may call.)
-                const bool is_funneled = std::getenv("WEFT_TEST_ONE_THREAD") != nullptr;
-                RankRun run(
-                    calls, c, program,
-                    {.may_thread = !is_funneled, .may_poll = false, .may_own = true});
-                const Watchdog watchdog({&run}, 50, c.text());
-                run.run();
-                if (wrong.empty() && !run.wrong().empty()) wrong = c.text() + ": " + run.wrong();
-                // Others may wait for it for ever.
-                if (run.is_stopped()) {
-                    std::fprintf(stderr, "%s\n", wrong.c_str());
-                    _exit(1);
-                }
-            },
-            {.stack_bytes = 1024 * 1024});
+        in_fibers(world,
+                  [&](weft_comm own, int number) {
+                      Case c;
+                      c.transport = "fibers";
+                      c.ranks = world_size;
+                      c.seed = first_seed + static_cast<std::uint64_t>(number);
+                      c.operations = 60;
+                      const Program program = generate(c);
+                      PublicCalls calls(own);
+                      // (It may leave nothing to an MPI that only this thread may call.)
+                      const bool is_funneled = std::getenv("WEFT_TEST_ONE_THREAD") != nullptr;
+                      RankRun run(calls, c, program,
+                                  {.may_thread = !is_funneled, .may_poll = false, .may_own = true});
+                      const Watchdog watchdog({&run}, 50, c.text());
+                      run.run();
+                      if (wrong.empty() && !run.wrong().empty())
+                          wrong = c.text() + ": " + run.wrong();
+                      // Others may wait for it for ever.
+                      if (run.is_stopped()) {
+                          std::fprintf(stderr, "%s\n", wrong.c_str());
+                          _exit(1);
+                      }
+                  },
+                  {.stack_bytes = 1024 * 1024});
         is_over = true;
         if (!beside_computation) return;
         computes.join();

@@ -100,8 +100,7 @@ struct Functions {
      [](const Empty& empty) { return call(weft_##name, empty); },  \
      [](const Empty& empty) { return call(weft_##name##_init, empty); }},
 #define COLLECTIVE(name, NAME, parameters, send, recv, op, root) FUNCTIONS(name, false, op)
-#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) \
-    FUNCTIONS(name, true, op)
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) FUNCTIONS(name, true, op)
 const Functions all_functions[] = {
 #include "algorithm/collectives.def"
 };

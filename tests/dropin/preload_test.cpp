@@ -549,8 +549,8 @@ TEST_P(Preloaded, ARankInsideTheMpiTakesPartInTheOthersBarrier) {
 // ... and if only one thread uses the MPI, they run in that thread.
 TEST_P(Preloaded, OperationsOfTheProgramRunInsideTheMpisCalls) {
     if (!has_hook()) GTEST_SKIP() << "it has no progress hook";
-    for (const char* setting : {"", "WEFT_TRANSPORT=mpi", "WEFT_ENGINE=manual",
-                                "WEFT_TRANSPORT=tcp"}) {
+    for (const char* setting :
+         {"", "WEFT_TRANSPORT=mpi", "WEFT_ENGINE=manual", "WEFT_TRANSPORT=tcp"}) {
         for (const char* level : {"", " 0", " 1", " 2"}) {
             if (!runs_all() && level[0] != 0 && (setting[0] != 0 || level[1] != '2')) continue;
             const Finished done = with_weft(std::string("operation") + level, setting, 3);

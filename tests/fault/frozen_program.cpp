@@ -42,7 +42,10 @@ bool is_shm() { return is_set("WEFT_TRANSPORT", "shm") || (is_ucx() && !is_set("
 // Where messages travel on connections of their own nothing bounds them but the sockets' buffers, which
 // single bytes would take long to fill. Elsewhere only they fill a ring, or a credit, to the last.
 std::size_t filling_bytes() {
-    return is_set("WEFT_HOOK_DEDICATE", "1") || std::strcmp(std::getenv("WEFT_ENGINE"), "kernel") == 0 ? 1000 : 1;
+    return is_set("WEFT_HOOK_DEDICATE", "1") ||
+                   std::strcmp(std::getenv("WEFT_ENGINE"), "kernel") == 0
+               ? 1000
+               : 1;
 }
 
 // Until the process is stopped.

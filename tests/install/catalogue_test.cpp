@@ -116,11 +116,13 @@ extern const Collective irotate = {
 
 }  // namespace weft::bench
 )"},
-    {"CHANGELOG.md", "- Schedules: builder,", "- Collective rotate, with the algorithm `direct`.\n"},
+    {"CHANGELOG.md", "- Schedules: builder,",
+     "- Collective rotate, with the algorithm `direct`.\n"},
 };
 
 // Uses it in every form, and as a record.
-const char* const program = R"cpp(#include <weft/weft.hpp>
+const char* const program =
+    R"cpp(#include <weft/weft.hpp>
 
 #include <cstdio>
 #include <cstdlib>
@@ -128,43 +130,47 @@ const char* const program = R"cpp(#include <weft/weft.hpp>
 
 #include "support/any_call.h"
 
-int line_of_failure(int line) {
-    std::fprintf(stderr, "line %d: %s\n", line, weft_last_detail());
-    std::exit(1);
-}
+          int line_of_failure(int line) {
+              std::fprintf(stderr, "line %d: %s\n", line, weft_last_detail());
+              std::exit(1);
+          }
 #define EXPECT(condition) (void)((condition) || line_of_failure(__LINE__))
 
-int main() {
-    const weft::Environment environment;
-    const weft::Communicator world = weft::Communicator::world();
-    const std::vector<std::int64_t> own(5, world.rank());
-    const std::vector<std::int64_t> wanted(5, (world.rank() + world.size() - 1) % world.size());
-    std::vector<std::int64_t> got;
-    const auto is_right = [&] { return std::exchange(got, std::vector<std::int64_t>(5, -1)) == wanted; };
-    is_right();
-    weft_request request = WEFT_REQUEST_NULL;
-    EXPECT(weft_irotate(own.data(), got.data(), 5, WEFT_INT64, world.handle(), &request) == WEFT_OK);
-    EXPECT(weft_wait(&request) == WEFT_OK && is_right());
-    EXPECT(weft_rotate(own.data(), got.data(), 5, WEFT_INT64, world.handle()) == WEFT_OK);
-    EXPECT(is_right());
-    EXPECT(weft_rotate_init(own.data(), got.data(), 5, WEFT_INT64, world.handle(), &request) == WEFT_OK);
-    EXPECT(weft_start(&request) == WEFT_OK && weft_wait(&request) == WEFT_OK && is_right());
-    EXPECT(weft_request_free(&request) == WEFT_OK);
-    world.irotate(own, got).wait();
-    EXPECT(is_right());
-    world.rotate(own, got);
-    EXPECT(is_right());
-    weft::Request persistent = world.rotate_init(own, got);
-    persistent.start();
-    persistent.wait();
-    EXPECT(is_right());
-    weft::test::OneCall one(weft::Collective::rotate, world.rank(), world.size(), {});
-    EXPECT(weft_start_call(&one.call(), WEFT_BLOCKING, world.handle(), nullptr) == WEFT_OK);
-    EXPECT(one.is_right());
-    EXPECT(weft_irotate(own.data(), got.data(), 5, WEFT_INT64, world.handle(), nullptr) < 0);
-    EXPECT(std::strstr(weft_last_detail(), "(weft_irotate)"));
-    std::printf("rotated\n");
-}
+          int main() {
+              const weft::Environment environment;
+              const weft::Communicator world = weft::Communicator::world();
+              const std::vector<std::int64_t> own(5, world.rank());
+              const std::vector<std::int64_t> wanted(5, (world.rank() + world.size() - 1) % world.size());
+              std::vector<std::int64_t> got;
+              const auto is_right = [&] {
+                  return std::exchange(got, std::vector<std::int64_t>(5, -1)) == wanted;
+              };
+              is_right();
+              weft_request request = WEFT_REQUEST_NULL;
+              EXPECT(weft_irotate(own.data(), got.data(), 5, WEFT_INT64, world.handle(),
+                                  &request) == WEFT_OK);
+              EXPECT(weft_wait(&request) == WEFT_OK && is_right());
+              EXPECT(weft_rotate(own.data(), got.data(), 5, WEFT_INT64, world.handle()) == WEFT_OK);
+              EXPECT(is_right());
+              EXPECT(weft_rotate_init(own.data(), got.data(), 5, WEFT_INT64, world.handle(),
+                                      &request) == WEFT_OK);
+              EXPECT(weft_start(&request) == WEFT_OK && weft_wait(&request) == WEFT_OK && is_right());
+              EXPECT(weft_request_free(&request) == WEFT_OK);
+              world.irotate(own, got).wait();
+              EXPECT(is_right());
+              world.rotate(own, got);
+              EXPECT(is_right());
+              weft::Request persistent = world.rotate_init(own, got);
+              persistent.start();
+              persistent.wait();
+              EXPECT(is_right());
+              weft::test::OneCall one(weft::Collective::rotate, world.rank(), world.size(), {});
+              EXPECT(weft_start_call(&one.call(), WEFT_BLOCKING, world.handle(), nullptr) == WEFT_OK);
+              EXPECT(one.is_right());
+              EXPECT(weft_irotate(own.data(), got.data(), 5, WEFT_INT64, world.handle(), nullptr) < 0);
+              EXPECT(std::strstr(weft_last_detail(), "(weft_irotate)"));
+              std::printf("rotated\n");
+          }
 )cpp";
 
 void write(const std::string& path, const std::string& text) {
@@ -190,10 +196,9 @@ TEST(Catalogue, GetsACollectiveByNineFiles) {
     const Folder folder;
     const std::string copy = folder / "copy";
     std::filesystem::create_directories(copy);
-    for (const std::string part :
-         {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "bench",
-          "cmake", "compat", "docs", "examples", "include", "lab", "sim", "src", "tests/support",
-          "tools"}) {
+    for (const std::string part : {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE",
+                                   "README.md", "bench", "cmake", "compat", "docs", "examples",
+                                   "include", "lab", "sim", "src", "tests/support", "tools"}) {
         std::filesystem::create_directories(std::filesystem::path(copy + "/" + part).parent_path());
         std::filesystem::copy(WEFT_SOURCE_DIR "/" + part, copy + "/" + part,
                               std::filesystem::copy_options::recursive);
@@ -209,18 +214,21 @@ TEST(Catalogue, GetsACollectiveByNineFiles) {
     if (!std::filesystem::exists(WEFT_BUILD_DIR "/weft")) GTEST_SKIP() << "no program weft";
 
     const std::string in_copy = "cd '" + copy + "' && ";
-    const std::string compile = in_copy + WEFT_CXX_COMPILER + " -std=c++20 -Wall -Wextra -Werror"
-                                          " -Iinclude -Isrc -Itests -I. ";
-    done(in_copy + WEFT_CMAKE + " --preset minimal -G '" WEFT_GENERATOR
-         "' -DCMAKE_MAKE_PROGRAM=" WEFT_MAKE_PROGRAM " -DCMAKE_C_COMPILER=" WEFT_C_COMPILER
-         " -DCMAKE_CXX_COMPILER=" WEFT_CXX_COMPILER " -DCMAKE_CXX_FLAGS_RELEASE=-O0 && " +
+    const std::string compile = in_copy + WEFT_CXX_COMPILER +
+                                " -std=c++20 -Wall -Wextra -Werror"
+                                " -Iinclude -Isrc -Itests -I. ";
+    done(in_copy + WEFT_CMAKE +
+         " --preset minimal -G '" WEFT_GENERATOR "' -DCMAKE_MAKE_PROGRAM=" WEFT_MAKE_PROGRAM
+         " -DCMAKE_C_COMPILER=" WEFT_C_COMPILER " -DCMAKE_CXX_COMPILER=" WEFT_CXX_COMPILER
+         " -DCMAKE_CXX_FLAGS_RELEASE=-O0 && " +
          WEFT_CMAKE + " --build build/minimal --target weft_shared --parallel 2");
     done(compile + "-fsyntax-only bench/collective/list.cpp bench/collective/rotate.cpp");
     write(copy + "/program.cpp", program);
-    done(compile + "program.cpp tests/support/any_call.cpp tests/support/reference.cpp"
-                   " tests/support/neighbors.cpp -Lbuild/minimal -lweft -o program");
-    EXPECT_EQ(done(in_copy + "WEFT_CHECK=1 LD_LIBRARY_PATH=build/minimal " + WEFT_BUILD_DIR
-                                 "/weft run -n 3 ./program"),
+    done(compile +
+         "program.cpp tests/support/any_call.cpp tests/support/reference.cpp"
+         " tests/support/neighbors.cpp -Lbuild/minimal -lweft -o program");
+    EXPECT_EQ(done(in_copy + "WEFT_CHECK=1 LD_LIBRARY_PATH=build/minimal " +
+                   WEFT_BUILD_DIR "/weft run -n 3 ./program"),
               "rotated\nrotated\nrotated\n");
 }
 

@@ -91,8 +91,7 @@ Call call_of(const Arguments& a, Collective collective, int rank, weft_type type
     return call;
 }
 
-OneCall::OneCall(Collective collective, int rank, int ranks, const Options& options)
-    : rank_(rank) {
+OneCall::OneCall(Collective collective, int rank, int ranks, const Options& options) : rank_(rank) {
     const CollectiveEntry& entry = entry_of(collective);
     a_ = {.collective = entry.name,
           .ranks = ranks,

@@ -39,7 +39,9 @@ constexpr CollectiveEntry entry(const char* name, Buffer send, Buffer recv, std:
     return {name,
             has_root,
             op == "op",
-            !differs ? Differ::no : lists_alike ? Differ::by_rank : Differ::by_pair,
+            !differs      ? Differ::no
+            : lists_alike ? Differ::by_rank
+                          : Differ::by_pair,
             send >= Buffer::varying,
             is_among_neighbors,
             send == Buffer::typed};
@@ -100,9 +102,9 @@ class OneCall {
     struct Options {
         int root = 0;
         std::size_t count = 3;
-        bool in_place = false;   // where MPI allows it
+        bool in_place = false;    // where MPI allows it
         bool has_places = false;  // blocks that differ lie in another order
-        Neighbors neighbors{};   // of the communicator, if the collective is among them
+        Neighbors neighbors{};    // of the communicator, if the collective is among them
     };
     OneCall(Collective collective, int rank, int ranks, const Options& options);
     OneCall(const OneCall&) = delete;

@@ -19,18 +19,17 @@ namespace {
 #define TYPED ProgramBuffer::typed
 
 // What a wrapper does in each form: `call` is the MPI's function.
-#define TAKE(Name, name, arguments_, call_, form, request, call)                      \
-    int error = MPI_SUCCESS;                                                          \
-    WrongArguments refusal;                                                           \
-    switch (take(MpiCollective::Name, form, ARGUMENTS call_, comm, request,           \
-                 Copies::where_needed, &error, &refusal)) {                           \
-        case Taker::weft: return error;                                               \
-        case Taker::the_mpi: break;                                                   \
-        case Taker::nobody:                                                           \
-            return take_or_refuse(                                                    \
-                {MpiCollective::Name, form, ARGUMENTS call_, comm, request}, refusal, \
-                ASKED(name, arguments_));                                             \
-    }                                                                                 \
+#define TAKE(Name, name, arguments_, call_, form, request, call)                                  \
+    int error = MPI_SUCCESS;                                                                      \
+    WrongArguments refusal;                                                                       \
+    switch (take(MpiCollective::Name, form, ARGUMENTS call_, comm, request, Copies::where_needed, \
+                 &error, &refusal)) {                                                             \
+        case Taker::weft: return error;                                                           \
+        case Taker::the_mpi: break;                                                               \
+        case Taker::nobody:                                                                       \
+            return take_or_refuse({MpiCollective::Name, form, ARGUMENTS call_, comm, request},    \
+                                  refusal, ASKED(name, arguments_));                              \
+    }                                                                                             \
     return call;
 
 #define COLLECTIVE(Name, name, parameters, arguments_, call_)                          \

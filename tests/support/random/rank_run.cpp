@@ -121,9 +121,7 @@ class RankRun::Walk {
     static bool is(const Operation& o, Collective collective) {
         return o.step->collective == collective;
     }
-    static const CollectiveEntry& entry(const Operation& o) {
-        return entry_of(o.step->collective);
-    }
+    static const CollectiveEntry& entry(const Operation& o) { return entry_of(o.step->collective); }
     // The random contribution of a member in this block.
     Prng contribution(const Operation& o, int from, int block) const {
         Prng mix(case_.seed ^ static_cast<std::uint64_t>(o.step->made) << 40 ^
