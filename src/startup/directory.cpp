@@ -309,7 +309,8 @@ class Directory final : public Startup {
     }
 
     Result<bool> read_job() {
-        // NFS caches for a while that a name does not exist; it asks the server when it creates one.
+        // NFS caches for a while that a name does not exist; it asks the server when it creates
+        // one.
         WEFT_RETURN_IF_NOT_OK(files_.make_directory());
         Found job = files_.read(job_file);
         if (!job.is_ok()) return job.status();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <span>
 
 namespace weft::test {
 namespace {
@@ -29,12 +31,10 @@ void add(const std::byte* left, std::byte* right) {
 
 // Different in every rank and place.
 std::vector<std::byte> numbers(std::size_t elements, Number first) {
-    std::vector<std::byte> all(elements * sizeof(Number));
-    for (std::size_t i = 0; i < elements; ++i) {
-        const Number number = first + static_cast<Number>(i);
-        std::memcpy(all.data() + i * sizeof number, &number, sizeof number);
-    }
-    return all;
+    std::vector<Number> all(elements);
+    std::iota(all.begin(), all.end(), first);
+    const auto bytes = std::as_bytes(std::span(all));
+    return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
@@ -122,12 +122,15 @@ OneCall::OneCall(Collective collective, int rank, int ranks, const Options& opti
     AllBuffers all;
     for (int r = 0; r < ranks; ++r) {
         all.send.push_back(numbers(a_.send_elements(r), 1'000'000 * (r + 1)));
-        all.recv.push_back(numbers(a_.recv_elements(r), -1'000'000 * (r + 1)));
+        all.recv.emplace_back();
+        if (r == rank || (a_.contributed(r) > 0 && a_.contribution(r, 0).is_in_recv) ||
+            options.in_place)
+            all.recv.back() = numbers(a_.recv_elements(r), -1'000'000 * (r + 1));
     }
     const auto at = static_cast<std::size_t>(rank);
     send = send_before_ = all.send[at];
     recv = recv_before_ = all.recv[at];
-    perform(a_, all);
+    perform(a_, all, rank);
     expected_ = all.recv[at];
     own.send = send.data();
     own.recv = recv.data();

@@ -229,7 +229,7 @@ std::size_t Arguments::elements(int rank, bool of_recv) const {
     return end;
 }
 
-void perform(const Arguments& a, AllBuffers& buffers) {
+void perform(const Arguments& a, AllBuffers& buffers, int only) {
     std::vector<std::vector<Elements>> contributions;
     for (int r = 0; r < a.ranks; ++r) {
         auto& blocks = contributions.emplace_back();
@@ -242,6 +242,7 @@ void perform(const Arguments& a, AllBuffers& buffers) {
         }
     }
     for (int r = 0; r < a.ranks; ++r) {
+        if (only >= 0 && r != only) continue;
         for (int b = 0; b < a.received(r); ++b) {
             if (!a.arrives(r, b)) continue;
             const Source source = a.source(r, b);

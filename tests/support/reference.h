@@ -84,7 +84,7 @@ struct AllBuffers {
     std::vector<std::vector<std::byte>> recv;
 };
 
-// Carries out the call.
-void perform(const Arguments& call, AllBuffers& buffers);
+// Carries out the call. `only`: writes the results of this rank alone; negative: of all.
+void perform(const Arguments& call, AllBuffers& buffers, int only = -1);
 
 }  // namespace weft::test

@@ -8,7 +8,8 @@
 namespace weft::algorithm {
 namespace {
 
-// The blocks that a rank sends in an alltoall. In place, blocks for others are first copied to scratch: arriving ones must not overwrite them.
+// The blocks that a rank sends in an alltoall. In place, blocks for others are first copied to
+// scratch: arriving ones must not overwrite them.
 class Outgoing {
   public:
     Outgoing(const Problem& in, ScheduleBuilder& schedule) : from_(in.send) {
