@@ -44,7 +44,7 @@ class Fd {
 
 // The soft limit RLIMIT_NOFILE.
 std::size_t descriptors_max();
-// How many of them are free for the library (base/fd.h). If the limit is large, looks only at the
+// How many of them are free for the library. If the limit is large, looks only at the
 // first few thousand.
 std::size_t descriptors_left();
 
@@ -57,7 +57,6 @@ inline constexpr std::size_t descriptors_of_engine = 3;
 // process that made it.
 //
 // Thread safety: different objects may be used by different threads.
-
 class UnsharedFd {
   public:
     UnsharedFd() = default;

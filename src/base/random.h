@@ -15,7 +15,6 @@ Status random_bytes(MutBytes out);
 // A small seeded generator (SplitMix64), so that a seed reproduces a failure anywhere.
 // Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014,
 // doi:10.1145/2660193.2660195
-
 class Prng {
   public:
     explicit Prng(std::uint64_t seed) : state_(seed) {}

@@ -16,7 +16,6 @@
 namespace weft {
 
 // Waiting for a launcher's socket, until the deadline of an exchange.
-
 struct StartupDeadline {
     std::int64_t at_ns = 0;
     std::int64_t timeout_ns = 0;  // for the message

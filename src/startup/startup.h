@@ -47,7 +47,6 @@ Result<std::unique_ptr<Startup>> startup_from_environment();
 bool is_rank_of_a_job();
 
 // A process that no launcher started as a rank: a job of one rank.
-
 class Alone final : public Startup {
   public:
     Rank rank() const override { return 0; }

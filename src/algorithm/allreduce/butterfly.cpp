@@ -1,5 +1,5 @@
 // Allreduces along a butterfly (shape/butterfly.h), for any number of ranks: ranks beyond a power
-// of two first fold into their neighbors (shape/butterfly.h), which return the result. The
+// of two first fold into their neighbors, which return the result. The
 // algorithms differ in the butterfly, and in what partners exchange: all they have, or halves.
 #include <optional>
 #include <utility>

@@ -17,7 +17,6 @@
 namespace weft::dropin {
 
 // A call that Weft has taken, and its buffers.
-
 struct Operation {
     MPI_Request handle = MPI_REQUEST_NULL;
     weft_request request = WEFT_REQUEST_NULL;

@@ -121,7 +121,6 @@ void drive();
 // (weft_comm_refuse_call), so that none waits forever.
 //
 // Thread safety: any thread.
-
 struct ProgramCall {
     MpiCollective collective;
     Form form;

@@ -24,7 +24,6 @@ namespace weft {
 // `Message` has members `Message* next`, `std::byte* data` and a number `bytes`.
 //
 // Thread safety: none.
-
 template <class Message>
 class UnexpectedStore {
   public:

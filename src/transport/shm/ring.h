@@ -32,7 +32,6 @@ namespace weft::shm {
 // Where the ranks run is unknown, and can change. So every fourth piece is timed, now and then with
 // the other kind of stores. Streaming stores cost the reader more than the writer sees: they must
 // be better by a factor.
-
 enum class Stores : std::uint8_t { ordinary, streaming };
 
 class StoreChoice {

@@ -19,7 +19,6 @@
 namespace weft::shm {
 
 // Wakes a sleeping rank: one eventfd for each kind of sleeper, shared with all ranks of the node.
-
 class Doorbells {
   public:
     static constexpr std::size_t count = 2;

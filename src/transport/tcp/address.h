@@ -36,7 +36,6 @@ struct Address {
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
 // A rank's record for the others: how to reach it over TCP.
-
 struct Card {
     std::vector<Address> addresses;  // one for each of its interfaces, where it listens
 
