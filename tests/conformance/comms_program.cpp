@@ -1,4 +1,4 @@
-// Communicators made from others: ENGINE CASE [CYCLES]. Every rank runs the same case and ends with
+// Communicators made from others: ENGINE CASE [ARGUMENT...]. Every rank runs the same case and ends with
 // status 1 and a sentence when something does not hold.
 #include <malloc.h>
 #include <sys/stat.h>
@@ -148,6 +148,20 @@ void all_collectives(weft_comm world) {
     use(self_copy, {world_rank});
     free_comm(self_copy);
     // One that weft_finalize frees.
+}
+
+// All collectives, on communicators with each of these settings.
+void with_settings(weft_comm world, std::span<const char* const> settings) {
+    EXPECT(!settings.empty());
+    for (const char* own : settings) {
+        setting = own;
+        weft_comm made = WEFT_COMM_NULL;
+        EXPECT(weft_comm_dup_with(world, own, &made) == WEFT_OK);
+        use(made, everybody());
+        use(made, everybody(), 20'000);
+        use_ring(made);
+        free_comm(made);
+    }
 }
 
 void splits(weft_comm world) {
@@ -626,7 +640,7 @@ void settings(weft_comm world) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(argc == 3 || argc == 4);
+    EXPECT(argc >= 3);
     setenv("WEFT_ENGINE", argv[1], 1);
     EXPECT(weft_comm_self() == WEFT_COMM_NULL);
     EXPECT(weft_init() == WEFT_OK);
@@ -648,6 +662,9 @@ int main(int argc, char** argv) {
                                                 [](const auto& one) { return one.first; });
     if (argv[2] == std::string_view("growth")) {
         growth(argc > 3 ? std::atoi(argv[3]) : 5'000);
+    } else if (argv[2] == std::string_view("with_settings")) {
+        with_settings(weft_comm_world(),
+                      std::span(argv, static_cast<std::size_t>(argc)).subspan(3));
     } else {
         EXPECT(found != std::end(cases));
         run_here_or_in_fibers(found->second);

@@ -4,34 +4,13 @@
 #include <weft/weft.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "support/any_call.h"
-
-namespace {
-
-int world_rank = -1;
-int ranks = 0;
-const char* setting = "";
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d, %s: %s does not hold; detail: %s\n", world_rank, line,
-                 setting, condition, weft_last_detail());
-    std::exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
-
-}  // namespace
-
+#include "base/random.h"
 #include "conformance/in_fibers.h"
+#include "support/any_call.h"
 
 namespace {
 
@@ -84,13 +63,10 @@ void combine(const void* in, void* inout, std::size_t count, weft_type type, voi
 template <class Element>
 Element value(int rank, std::size_t i) {
     Element element;
-    std::uint8_t bytes[sizeof element];
-    std::uint64_t state = static_cast<std::uint64_t>(rank) * 1'000'003 + i;
-    for (std::uint8_t& byte : bytes) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        byte = static_cast<std::uint8_t>(state >> 40);
-    }
-    std::memcpy(&element, bytes, sizeof element);
+    std::uint64_t words[(sizeof element + 7) / 8];
+    weft::Prng random(static_cast<std::uint64_t>(rank) * 1'000'003 + i);
+    for (std::uint64_t& word : words) word = random.next();
+    std::memcpy(&element, words, sizeof element);
     return element;
 }
 
@@ -126,7 +102,7 @@ class Reductions {
     void run(std::size_t count) {
         const CollectiveEntry& entry = entry_of(collective_);
         run(count, 0);
-        if (entry.has_root) run(count, ranks - 1);
+        if (entry.has_root) run(count, world_size - 1);
     }
 
   private:
@@ -141,38 +117,36 @@ class Reductions {
         std::memcpy(right, &r, sizeof r);
     }
 
-    static std::vector<std::byte> bytes(int rank, std::size_t count) {
-        const std::vector<Element> all = values<Element>(rank, count);
-        std::vector<std::byte> copy(count * sizeof(Element));
-        if (count > 0) std::memcpy(copy.data(), all.data(), copy.size());
+    // Of what a rank has in its buffers before the call.
+    static std::vector<std::byte> bytes(int rank, const Place& place) {
+        std::vector<std::byte> copy(place.count * sizeof(Element));
+        for (std::size_t i = 0; i < place.count; ++i) {
+            const auto element = value<Element>(rank, place.begin + i);
+            std::memcpy(copy.data() + i * sizeof element, &element, sizeof element);
+        }
         return copy;
     }
 
     void run(std::size_t count, int root) {
         const CollectiveEntry& entry = entry_of(collective_);
         Arguments a = {.collective = entry.name,
-                       .ranks = ranks,
+                       .ranks = world_size,
                        .root = root,
                        .count = count,
                        .in_place = count % 2 == 0,
                        .element_bytes = sizeof(Element),
                        .combine = commutes_ ? combine_one<true> : combine_one<false>};
-        for (int r = 0; entry.differ != Differ::no && r < ranks; ++r)
+        for (int r = 0; entry.differ != Differ::no && r < world_size; ++r)
             a.counts.push_back(r % 3 == 1 ? 0 : count + static_cast<std::size_t>(r));
-        AllBuffers all;
-        for (int r = 0; r < ranks; ++r) {
-            all.send.push_back(bytes(r, a.send_elements(r)));
-            all.recv.push_back(bytes(r, a.recv_elements(r)));
-        }
-        std::vector<std::byte> send = all.send[static_cast<std::size_t>(rank_)];
-        std::vector<std::byte> got = all.recv[static_cast<std::size_t>(rank_)];
-        perform(a, all);
+        std::vector<std::byte> send = bytes(rank_, {false, 0, a.send_elements(rank_)});
+        std::vector<std::byte> got = bytes(rank_, {true, 0, a.recv_elements(rank_)});
+        std::vector<std::byte> expected = got;
+        perform(a, rank_, bytes, expected);
         OwnArguments own{send.data(), got.data()};
         Call call = call_of(a, collective_, rank_, type, /*as_bytes=*/false, own);
         call.op = op_;
         const weft_call record = call;
         EXPECT(weft_start_call(&record, WEFT_BLOCKING, comm_, nullptr) == WEFT_OK);
-        const std::vector<std::byte>& expected = all.recv[static_cast<std::size_t>(rank_)];
         for (int block = 0; block < a.received(rank_); ++block) {
             const Place place = a.result(rank_, block);
             const std::size_t begin = place.begin * sizeof(Element);
@@ -213,13 +187,13 @@ void moved(weft_comm comm) {
     using Element = Triangular<std::uint8_t>;
     constexpr std::size_t count = 1001;
     std::vector<Element> data = values<Element>(world_rank, count);
-    EXPECT(weft_bcast(data.data(), count, type_of<Element>, ranks - 1, comm) == WEFT_OK);
-    const std::vector<Element> sent = values<Element>(ranks - 1, count);
+    EXPECT(weft_bcast(data.data(), count, type_of<Element>, world_size - 1, comm) == WEFT_OK);
+    const std::vector<Element> sent = values<Element>(world_size - 1, count);
     EXPECT(std::memcmp(data.data(), sent.data(), count * sizeof(Element)) == 0);
     const std::vector<Element> mine = values<Element>(world_rank, count);
-    std::vector<Element> all(count * static_cast<std::size_t>(ranks));
+    std::vector<Element> all(count * static_cast<std::size_t>(world_size));
     EXPECT(weft_allgather(mine.data(), all.data(), count, type_of<Element>, comm) == WEFT_OK);
-    for (int r = 0; r < ranks; ++r) {
+    for (int r = 0; r < world_size; ++r) {
         const std::vector<Element> its = values<Element>(r, count);
         EXPECT(std::memcmp(all.data() + static_cast<std::size_t>(r) * count, its.data(),
                            count * sizeof(Element)) == 0);
@@ -231,7 +205,7 @@ void moved(weft_comm comm) {
 int main(int argc, char** argv) {
     EXPECT(weft_init() == WEFT_OK);
     EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(weft_comm_world(), &ranks) == WEFT_OK);
+    EXPECT(weft_comm_size(weft_comm_world(), &world_size) == WEFT_OK);
     run_here_or_in_fibers([&](weft_comm parent) {
         refused();
         moved(parent);

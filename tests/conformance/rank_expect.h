@@ -8,10 +8,11 @@
 
 inline int world_rank = -1;
 inline int world_size = 0;
+inline const char* setting = "";  // of the communicator that is used
 
 [[noreturn]] inline void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", world_rank, line,
-                 condition, weft_last_detail());
+    std::fprintf(stderr, "rank %d, line %d: %s does not hold %s; detail: %s\n", world_rank, line,
+                 condition, setting, weft_last_detail());
     std::exit(1);
 }
 

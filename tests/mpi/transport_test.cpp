@@ -68,8 +68,7 @@ TEST_P(OverMpi, EitherProtocolCarriesAllCollectives) {
     }
 }
 
-// Outside of a run of all tests one number of ranks takes its turn, another with the other engine; and a part of the jobs,
-// the smaller the more ranks they have.
+// Outside of a run of all tests one number of ranks takes its turn, another with the other engine.
 TEST_P(OverMpi, AllAlgorithmsGiveTheirResults) {
     constexpr int numbers[] = {2, 3, 5, 7, 8};
     const std::size_t turn = test_turn() + (engine() == "manual" ? 0 : 1);
@@ -77,11 +76,10 @@ TEST_P(OverMpi, AllAlgorithmsGiveTheirResults) {
         if (!runs_all() && n != turn % std::size(numbers)) continue;
         const int ranks = numbers[n];
         const Torus torus(squarest_torus(ranks));
-        const std::string declared = " WEFT_TOPOLOGY=torus:" + to_text(torus.sizes());
-        const std::vector<std::string> jobs = all_in_turn({.ranks = ranks, .torus = &torus});
-        const std::size_t parts = runs_all() ? 1 : static_cast<std::size_t>(ranks);
-        for (std::size_t i = turn / std::size(numbers) % parts; i < jobs.size(); i += parts)
-            expect(ranks, "comms_program " + engine() + " all_collectives", jobs[i] + declared);
+        expect(ranks,
+               "comms_program " + engine() + " with_settings" +
+                   all_in_turn({.ranks = ranks, .torus = &torus}),
+               "WEFT_TOPOLOGY=torus:" + to_text(torus.sizes()));
     }
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <span>
 
 namespace weft::test {
 namespace {
@@ -31,10 +29,10 @@ void add(const std::byte* left, std::byte* right) {
 
 // Different in every rank and place.
 std::vector<std::byte> numbers(std::size_t elements, Number first) {
-    std::vector<Number> all(elements);
-    std::iota(all.begin(), all.end(), first);
-    const auto bytes = std::as_bytes(std::span(all));
-    return {bytes.begin(), bytes.end()};
+    std::vector<std::byte> bytes(elements * sizeof first);
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof first, ++first)
+        std::memcpy(bytes.data() + at, &first, sizeof first);
+    return bytes;
 }
 
 }  // namespace
@@ -119,19 +117,13 @@ OneCall::OneCall(Collective collective, int rank, int ranks, const Options& opti
         a_.has_gaps = options.has_places;
     }
     if (entry.is_among_neighbors) a_.neighbors = options.neighbors;
-    AllBuffers all;
-    for (int r = 0; r < ranks; ++r) {
-        all.send.push_back(numbers(a_.send_elements(r), 1'000'000 * (r + 1)));
-        all.recv.emplace_back();
-        if (r == rank || (a_.contributed(r) > 0 && a_.contribution(r, 0).is_in_recv) ||
-            options.in_place)
-            all.recv.back() = numbers(a_.recv_elements(r), -1'000'000 * (r + 1));
-    }
-    const auto at = static_cast<std::size_t>(rank);
-    send = send_before_ = all.send[at];
-    recv = recv_before_ = all.recv[at];
-    perform(a_, all, rank);
-    expected_ = all.recv[at];
+    const auto numbers_at = [](int of, const Place& place) {
+        const Number first = (place.is_in_recv ? -1'000'000 : 1'000'000) * (of + 1);
+        return numbers(place.count, first + static_cast<Number>(place.begin));
+    };
+    send = send_before_ = numbers_at(rank, {false, 0, a_.send_elements(rank)});
+    recv = recv_before_ = expected_ = numbers_at(rank, {true, 0, a_.recv_elements(rank)});
+    perform(a_, rank, numbers_at, expected_);
     own.send = send.data();
     own.recv = recv.data();
     Call call = call_of(a_, collective, rank, WEFT_INT64, /*as_bytes=*/false, own);

@@ -34,23 +34,21 @@ std::vector<std::string> choices(const CollectiveSpec& spec, algorithm::GlobalAr
     return texts;
 }
 
-std::vector<std::string> all_in_turn(const algorithm::GlobalArgs& size) {
-    std::vector<std::string> jobs;
+std::string all_in_turn(const algorithm::GlobalArgs& size) {
+    std::string all;
     for (std::size_t k = 0, most = 1; k < most; ++k) {
-        std::string& settings = jobs.emplace_back();
-        char before = '=';
+        all += " '";
         for (const CollectiveSpec& spec : algorithm::catalogue()) {
             if (size.reproducible && !spec.reduces) continue;
             const std::vector<std::string> known = choices(spec, size);
             EXPECT_FALSE(known.empty()) << spec.name;
             if (known.empty()) continue;
             most = std::max(most, known.size());
-            settings += before + (spec.name + ("=" + known[k % known.size()]));
-            before = ',';
+            all += spec.name + ("=" + known[k % known.size()]) + " ";
         }
-        settings.insert(0, " WEFT_ALGORITHM");
+        all += "'";
     }
-    return jobs;
+    return all;
 }
 
 }  // namespace weft::test

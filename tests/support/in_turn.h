@@ -12,8 +12,8 @@ namespace weft::test {
 // can serve such calls.
 std::vector<std::string> choices(const algorithm::CollectiveSpec& spec, algorithm::GlobalArgs size);
 
-// Settings of jobs, in which the algorithms of each collective take turns; if they are to be
-// reproducible, those of collectives that reduce.
-std::vector<std::string> all_in_turn(const algorithm::GlobalArgs& size);
+// Settings of communicators, in which the algorithms of each collective take turns; if they are to be
+// reproducible, those of collectives that reduce. Each is quoted for a shell, with a space in front.
+std::string all_in_turn(const algorithm::GlobalArgs& size);
 
 }  // namespace weft::test

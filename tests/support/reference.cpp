@@ -229,34 +229,29 @@ std::size_t Arguments::elements(int rank, bool of_recv) const {
     return end;
 }
 
-void perform(const Arguments& a, AllBuffers& buffers, int only) {
-    std::vector<std::vector<Elements>> contributions;
-    for (int r = 0; r < a.ranks; ++r) {
-        auto& blocks = contributions.emplace_back();
-        for (int b = 0; b < a.contributed(r); ++b) {
-            const Place place = a.contribution(r, b);
-            const auto& buffer =
-                (place.is_in_recv ? buffers.recv : buffers.send)[static_cast<std::size_t>(r)];
-            const auto begin = buffer.begin() + bytes(a, place.begin);
-            blocks.emplace_back(begin, begin + bytes(a, place.count));
-        }
+void perform(const Arguments& a, int rank, const Contribution& contribution,
+             std::vector<std::byte>& recv) {
+    for (int b = 0; b < a.received(rank); ++b) {
+        const Place place = a.result(rank, b);
+        if (!a.arrives(rank, b) || !place.is_in_recv) continue;  // it is where it was sent from
+        const Source source = a.source(rank, b);
+        const Elements block = combined(a, source.first, source.last, [&](int from) {
+            return contribution(from, a.contribution(from, source.block));
+        });
+        std::ranges::copy(block, recv.begin() + bytes(a, place.begin));
     }
-    for (int r = 0; r < a.ranks; ++r) {
-        if (only >= 0 && r != only) continue;
-        for (int b = 0; b < a.received(r); ++b) {
-            if (!a.arrives(r, b)) continue;
-            const Source source = a.source(r, b);
-            auto block_of = [&](int rank) -> const Elements& {
-                return contributions[static_cast<std::size_t>(rank)]
-                                    [static_cast<std::size_t>(source.block)];
-            };
-            const Elements block = combined(a, source.first, source.last, block_of);
-            const Place place = a.result(r, b);
-            auto& buffer =
-                (place.is_in_recv ? buffers.recv : buffers.send)[static_cast<std::size_t>(r)];
-            std::ranges::copy(block, buffer.begin() + bytes(a, place.begin));
-        }
-    }
+}
+
+void perform(const Arguments& a, AllBuffers& buffers) {
+    const AllBuffers before = buffers;
+    const auto contribution = [&](int rank, const Place& place) {
+        const auto& buffer =
+            (place.is_in_recv ? before.recv : before.send)[static_cast<std::size_t>(rank)];
+        const auto begin = buffer.begin() + bytes(a, place.begin);
+        return Elements(begin, begin + bytes(a, place.count));
+    };
+    for (int r = 0; r < a.ranks; ++r)
+        perform(a, r, contribution, buffers.recv[static_cast<std::size_t>(r)]);
 }
 
 }  // namespace weft::test

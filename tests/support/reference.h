@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -84,7 +85,13 @@ struct AllBuffers {
     std::vector<std::vector<std::byte>> recv;
 };
 
-// Carries out the call. `only`: writes the results of this rank alone; negative: of all.
-void perform(const Arguments& call, AllBuffers& buffers, int only = -1);
+// Carries out the call.
+void perform(const Arguments& call, AllBuffers& buffers);
+
+// Carries it out on one rank. `contribution` returns the bytes of any rank at a place in its buffers, as they were before
+// the call.
+using Contribution = std::function<std::vector<std::byte>(int rank, const Place& place)>;
+void perform(const Arguments& call, int rank, const Contribution& contribution,
+             std::vector<std::byte>& recv);
 
 }  // namespace weft::test
