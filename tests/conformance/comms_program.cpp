@@ -70,12 +70,13 @@ void free_comm(weft_comm& comm) {
     EXPECT(comm == WEFT_COMM_NULL);
 }
 
-// A collective on each of `comms`, which have the same ranks, with every root; a short
-// one also in place, if that is allowed.
+// A collective on each of `comms`, which have the same ranks, with every root; if there are several, with
+// the last one. A short one also in place, if that is allowed.
 void use(std::span<const weft_comm> comms, Collective collective, int size, std::size_t count,
          const weft::test::Neighbors& neighbors = {}) {
     const CollectiveEntry& entry = entry_of(collective);
-    for (int root = 0; root < (entry.has_root ? size : 1); ++root) {
+    const int roots = entry.has_root ? size : 1;
+    for (int root = comms.size() > 1 ? roots - 1 : 0; root < roots; ++root) {
         for (const bool in_place : {false, true}) {
             const bool is_short = comms.size() == 1 && count < 1000;
             if (in_place && !(is_short && has_in_place(entry.name))) continue;

@@ -158,19 +158,18 @@ std::string job_under(int limit, int ranks, const std::string& engine, int commu
            std::to_string(communicators) + "'";
 }
 
-// (A rank that only sees another one leave says that.)
-void expect_end(const std::string& command) {
-    SCOPED_TRACE(command);
-    const Finished done = run(command);
-    if (done.status == 0) return;
-    EXPECT_TRUE(contains(done.err, "descriptor")) << done.status;
-}
-
 TEST(DescriptorsOverTcp, TooFewForConnectionsAreNamedInTime) {
+    std::vector<std::string> jobs;
     for (const char* engine : {"manual", "thread"}) {
-        for (const int limit : {10, 12, 14, 16}) expect_end(job_under(limit, 4, engine, 2));
+        for (const int limit : {10, 12, 14, 16}) jobs.push_back(job_under(limit, 4, engine, 2));
     }
-    for (const int limit : {12, 16, 20}) expect_end(job_under(limit, 12, "thread", 2));
+    for (const int limit : {12, 16, 20}) jobs.push_back(job_under(limit, 12, "thread", 2));
+    for (const Finished& done : run_at_once(jobs)) {
+        SCOPED_TRACE(done.command);
+        if (done.status == 0) continue;
+        // (A rank that only sees another one leave says that.)
+        EXPECT_TRUE(contains(done.err, "descriptor")) << done.status;
+    }
 }
 
 // Task lists and dedicated connections take only descriptors that shared connections do not need.

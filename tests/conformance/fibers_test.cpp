@@ -107,7 +107,7 @@ TEST_P(Fibers, DoNotGrowWithPersistentRequestsThatComeAndGo) {
 TEST_P(Fibers, WaitBesideAnotherThread) { expect("outside"); }
 TEST_P(Fibers, ShareACommunicator) { expect("shared"); }
 TEST_P(Fibers, GoOnBeforeThoseThatCompute) { expect("priority"); }
-TEST_P(Fibers, SleepWhenAllWait) { expect(runs_all() ? "wait_long 100 10" : "wait_long 100 2"); }
+TEST_P(Fibers, SleepWhenAllWait) { expect(runs_all() ? "wait_long 100 10" : "wait_long 100 1"); }
 TEST_P(Fibers, GiveUpAtDeadlinesAndWhenInterrupted) { expect("ends_of_waits"); }
 TEST_P(Fibers, DoNotRunInFunctionsThatWeftCalls) { expect("functions"); }
 TEST_P(Fibers, RunFunctionsOfSchedulesThatWait) {

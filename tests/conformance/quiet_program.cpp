@@ -1,7 +1,7 @@
-// After some operations, with nothing pending: for 5 seconds the library's thread makes no context switch
-// and takes no CPU time; with engine manual there is no thread. Otherwise exits with status 1 and a
+// SECONDS [LATE]: after some operations, with nothing pending, the library's thread makes no context switch
+// and takes no CPU time for so long; with engine manual there is no thread. Otherwise exits with status 1 and a
 // sentence. Two system calls mark these seconds for a tracer.
-// With an argument, SECONDS: rank 1 waits for rank 0, which comes so much later, and must sleep meanwhile.
+// With LATE: instead, rank 1 waits for rank 0, which comes so many seconds later, and must sleep.
 #include <dirent.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -116,7 +116,8 @@ int wait_for_the_other(unsigned seconds) {
 
 int main(int argc, char** argv) {
     if (weft_init() != WEFT_OK) return fail(weft_last_detail());
-    if (argc > 1) return wait_for_the_other(static_cast<unsigned>(std::atoi(argv[1])));
+    if (argc < 2) return fail("expected seconds");
+    if (argc > 2) return wait_for_the_other(static_cast<unsigned>(std::atoi(argv[2])));
     weft_comm world = weft_comm_world();
     if (!progress_thread().empty()) return fail("a thread runs before the first operation");
     std::vector<double> values(100000, 1);
@@ -137,7 +138,7 @@ int main(int argc, char** argv) {
     usleep(200'000);
     const std::string before = has_thread ? counters(task) : "";
     mark("quiet begins");
-    sleep(5);
+    sleep(static_cast<unsigned>(std::atoi(argv[1])));
     mark("quiet ends");
     const std::string after = has_thread ? counters(task) : "";
     if (before.empty() == has_thread || before != after)

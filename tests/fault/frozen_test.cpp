@@ -10,10 +10,12 @@ const std::string build = WEFT_BUILD_DIR;
 class Frozen : public Everywhere {
   protected:
     static void expect(const std::string& mode, std::initializer_list<int> ranks) {
+        std::vector<std::string> jobs;
         for (int n : ranks) {
-            expect_success(command({n, "tests/fault/frozen_program " + mode + " " + engine(),
+            jobs.push_back(command({n, "tests/fault/frozen_program " + mode + " " + engine(),
                                     "WEFT_TIMEOUT=1 WEFT_PEER_TIMEOUT=2"}));
         }
+        expect_success(run_at_once(jobs));
     }
 };
 INSTANTIATE_TEST_SUITE_P(Jobs, Frozen, Everywhere::all(), Everywhere::name_of);

@@ -115,7 +115,7 @@ TEST_P(OverMpi, FibersWaitEachForItself) {
     };
     std::vector<std::string> programs = {
         "fibers_program communicators", "fibers_program shared",
-        "fibers_program priority",      "fibers_program wait_long 100 2",
+        "fibers_program priority",      "fibers_program wait_long 100 1",
         "fibers_program ends_of_waits", "fibers_program schedules 8",
         "fibers_program relay",         "fibers_program schedules_of_a_broken_group",
         "fibers_program random 1",      "fibers_program random_beside_computation 9",

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -61,10 +62,24 @@ void ChildProcess::finish(std::int64_t limit_ns) {
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-Finished run(const std::string& command, std::int64_t limit_ns) {
-    ChildProcess process(command);
+static Finished finished(ChildProcess& process, const std::string& command,
+                         std::int64_t limit_ns = hang_ns) {
     process.finish(limit_ns);
     return {process.status, process.out, process.err, command};
+}
+
+Finished run(const std::string& command, std::int64_t limit_ns) {
+    ChildProcess process(command);
+    return finished(process, command, limit_ns);
+}
+
+std::vector<Finished> run_at_once(const std::vector<std::string>& commands) {
+    std::deque<ChildProcess> processes;
+    for (const std::string& command : commands) processes.emplace_back(command);
+    std::vector<Finished> all;
+    for (std::size_t i = 0; i < commands.size(); ++i)
+        all.push_back(finished(processes[i], commands[i]));
+    return all;
 }
 
 Finished expect_refusal(const Finished& command, int status, const std::string& sentence,
@@ -80,6 +95,10 @@ Finished expect_refusal(const Finished& command, int status, const std::string& 
 
 Finished expect_success(const Finished& command, Where where) {
     return expect_refusal(command, 0, "", where);
+}
+
+void expect_success(const std::vector<Finished>& commands, Where where) {
+    for (const Finished& command : commands) expect_success(command, where);
 }
 
 Finished expect_success(const std::string& command, Where where) {

@@ -54,10 +54,14 @@ struct Finished {
 
 Finished run(const std::string& command, std::int64_t limit_ns = hang_ns);
 
+// Runs them at the same time: for jobs that mostly sleep.
+std::vector<Finished> run_at_once(const std::vector<std::string>& commands);
+
 // How a command must end, which may still have to run; the error says the command, to repeat it.
 using Where = std::source_location;
 Finished expect_success(const Finished& command, Where where = Where::current());
 Finished expect_success(const std::string& command, Where where = Where::current());
+void expect_success(const std::vector<Finished>& commands, Where where = Where::current());
 Finished expect_refusal(const Finished& command, int status, const std::string& sentence,
                         Where where = Where::current());
 Finished expect_refusal(const std::string& command, int status, const std::string& sentence,
