@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "mpi_dropin/part/arguments.h"
+#include "mpi_dropin/part/program_call.h"
 #include "mpi_dropin/part/underneath.h"
 
 namespace weft::dropin {

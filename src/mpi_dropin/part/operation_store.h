@@ -35,8 +35,9 @@ struct Operation {
     int outcome = MPI_SUCCESS;
     int ticket = -1;  // of the message that completes a persistent request
     CombiningByMpi* combining = nullptr;
-    bool stores = false;   // recv's copy goes to the program at the end
-    bool fetches = false;  // ... and comes from there at the start
+    std::size_t bytes = 0;  // of the call, as statistics count them
+    bool stores = false;    // recv's copy goes to the program at the end
+    bool fetches = false;   // ... and comes from there at the start
     // Not a collective but the MPI's own Comm_idup: the communicator is taken when the request has
     // completed.
     bool is_constructor = false;

@@ -251,25 +251,24 @@ void count_refused(int function) {
     if (settings.prints_statistics) statistics.count_left(function, Left::refused);
 }
 
-Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-           MPI_Request* request, Copies copies, int* error, WrongArguments* refusal) {
-    const int function = function_of(collective, form);
+Taker take(const ProgramCall& program, Copies copies, int* error, WrongArguments* refusal) {
+    const int function = function_of(program.collective, program.form);
     if (!settings.takes[function]) return leave_to_mpi(nullptr, function, Left::disabled);
-    TakenComm* const taken_comm = taken(comm);
+    TakenComm* const taken_comm = taken(program.comm);
     if (!taken_comm)
         return leave_to_mpi(nullptr, function, counts_only ? Left::session : Left::communicator);
     if (abandoned.load(std::memory_order_relaxed)) complete_abandoned(false);
     const std::int64_t begin_ns = settings.prints_statistics ? now_ns() : 0;
-    Operation& operation = take_unused(form == Form::nonblocking);
+    Operation& operation = take_unused(program.form == Form::nonblocking);
     operation.comm = taken_comm;
     keep(*taken_comm);
-    operation.collective = collective;
+    operation.collective = program.collective;
     operation.function = function;
-    operation.is_persistent = form == Form::persistent;
-    WeftCall call;
+    operation.is_persistent = program.form == Form::persistent;
+    weft_call call{};
     Taker taker = Taker::nobody;
     try {
-        taker = prepare(operation, arguments, settings.calls_back, copies, call, *refusal);
+        taker = prepare(operation, program, settings.calls_back, copies, call, *refusal);
     } catch (const std::bad_alloc&) {
         *error = give_up(operation, MPI_ERR_NO_MEM);
         return Taker::weft;
@@ -280,10 +279,10 @@ Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_
     }
     if (taker == Taker::the_mpi) {
         return leave_to_mpi(&operation, function,
-                            combines(collective) ? Left::operation : Left::refused);
+                            combines(program.collective) ? Left::operation : Left::refused);
     }
-    if (settings.min_bytes > 0 && !has_local_sizes(collective) &&
-        static_cast<std::int64_t>(call.bytes) < settings.min_bytes) {
+    if (settings.min_bytes > 0 && !has_local_sizes(program.collective) &&
+        static_cast<std::int64_t>(operation.bytes) < settings.min_bytes) {
         return leave_to_mpi(&operation, function, Left::small);
     }
     if (!taken_comm->comm) {
@@ -314,16 +313,16 @@ Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_
     if (operation.combining && operation.is_active) need_hook();
     if (settings.prints_statistics) {
         operation.started_ns = now_ns();
-        statistics.count_taken(function, call.bytes);
+        statistics.count_taken(function, operation.bytes);
         statistics.add_inside(function, operation.started_ns - begin_ns);
     }
-    if (form == Form::blocking) {
+    if (program.form == Form::blocking) {
         *error = finish_blocking(operation);
         return Taker::weft;
     }
     if (operation.keeps_handle) {
-        *request = operation.handle;
-    } else if ((*error = open_request(operation, request)) != MPI_SUCCESS) {
+        *program.request = operation.handle;
+    } else if ((*error = open_request(operation, program.request)) != MPI_SUCCESS) {
         if (operation.is_persistent) {
             weft_comm_break(taken_comm->comm, "MPI_Recv_init failed");
             forget(operation);
@@ -618,18 +617,18 @@ class ErrorsReturn {
 
 // The MPI's own error for a call; MPI_SUCCESS: it would make it, or nobody knows. The MPI must not
 // begin the call: the other ranks' are Weft's.
-int own_error(const ProgramCall& call, const WrongArguments& refusal,
+int own_error(const ProgramCall& program, const WrongArguments& refusal,
               const std::function<int(MPI_Request*)>& ask) {
     // MPICH looks for a null request last.
     if (mpi_kind() == MpiKind::mpich && refusal.may_ask) {
-        const ErrorsReturn quiet(call.comm);
+        const ErrorsReturn quiet(program.comm);
         const int code = ask(nullptr);
         return class_of(code) == MPI_ERR_ARG ? MPI_SUCCESS : code;
     }
     // Open MPI checks this in two reductions alone.
-    if (mpi_kind() == MpiKind::openmpi && call.arguments.send.at == call.arguments.recv.at) {
-        if (call.collective == MpiCollective::Allreduce) return MPI_ERR_BUFFER;
-        if (call.collective == MpiCollective::Reduce) return MPI_ERR_ARG;
+    if (mpi_kind() == MpiKind::openmpi && program.send.at == program.recv.at) {
+        if (program.collective == MpiCollective::Allreduce) return MPI_ERR_BUFFER;
+        if (program.collective == MpiCollective::Reduce) return MPI_ERR_ARG;
     }
     // The others report these in any case, by their class alone.
     switch (refusal.error) {
@@ -644,16 +643,15 @@ int own_error(const ProgramCall& call, const WrongArguments& refusal,
 
 }  // namespace
 
-int take_or_refuse(const ProgramCall& call, WrongArguments refusal,
+int take_or_refuse(const ProgramCall& program, WrongArguments refusal,
                    const std::function<int(MPI_Request*)>& ask) {
-    TakenComm& comm = *taken(call.comm);
-    const int function = function_of(call.collective, call.form);
+    TakenComm& comm = *taken(program.comm);
+    const int function = function_of(program.collective, program.form);
     std::string why = refusal.why;
-    int code = own_error(call, refusal, ask);
+    int code = own_error(program, refusal, ask);
     if (code == MPI_SUCCESS) {
         int error = MPI_SUCCESS;
-        const Taker taker = take(call.collective, call.form, call.arguments, call.comm,
-                                 call.request, Copies::all, &error, &refusal);
+        const Taker taker = take(program, Copies::all, &error, &refusal);
         if (taker == Taker::weft) return error;
         why = refusal.why;
         code = refusal.error;

@@ -29,8 +29,7 @@ void close_operations();
 
 // Takes a call; otherwise nothing has happened. *error: what the call returns, if Weft has taken
 // it. *refusal: why it is nobody's.
-Taker take(MpiCollective collective, Form form, const Arguments& arguments, MPI_Comm comm,
-           MPI_Request* request, Copies copies, int* error, WrongArguments* refusal);
+Taker take(const ProgramCall& program, Copies copies, int* error, WrongArguments* refusal);
 // The other ranks must not wait for this one, which cannot make a call that they may make.
 void count_refused(int function);
 void tell_of_refusal(const TakenComm& comm, int function, const char* why);
@@ -116,22 +115,11 @@ class WithoutPolls {
 // Lets the MPI make progress.
 void drive();
 
-// Calls that a rank cannot make as they are, though other ranks may: mistakes of the program on one
-// rank. The MPI may make them, or report an error there. The other ranks are told
-// (weft_comm_refuse_call), so that none waits forever.
-//
-// Thread safety: any thread.
-struct ProgramCall {
-    MpiCollective collective;
-    Form form;
-    Arguments arguments;
-    MPI_Comm comm;
-    MPI_Request* request;
-};
-
-// Makes a call that take() has refused in the way in which the MPI makes it, or raises the MPI's
-// own error. `ask` calls the MPI's nonblocking function. Returns what the call returns.
-int take_or_refuse(const ProgramCall& call, WrongArguments refusal,
+// A call that a rank cannot make as it is, though other ranks may: take() has refused it, for a
+// mistake of the program on one rank. Makes it in the way in which the MPI makes it, or raises the
+// MPI's own error. The other ranks are told (weft_comm_refuse_call), so that none waits forever.
+// `ask` calls the MPI's nonblocking function. Returns what the call returns.
+int take_or_refuse(const ProgramCall& program, WrongArguments refusal,
                    const std::function<int(MPI_Request*)>& ask);
 
 }  // namespace weft::dropin

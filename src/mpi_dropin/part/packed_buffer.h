@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "mpi_dropin/part/arguments.h"
+#include "mpi_dropin/part/program_call.h"
 #include "mpi_dropin/part/datatypes.h"
 
 namespace weft::dropin {

@@ -43,7 +43,7 @@ bool is_left(std::string_view name) {
     return false;
 }
 
-std::string_view text_setting(const char* name) {
+std::string_view environment(const char* name) {
     const char* text = std::getenv(name);
     return text ? text : "";
 }
@@ -88,18 +88,18 @@ const char* name_of(int function) { return names[function]; }
 
 DropInSettings read_settings() {
     DropInSettings settings;
-    const bool takes_blocking = text_setting("WEFT_BLOCKING") == "1";
+    const bool takes_blocking = environment("WEFT_BLOCKING") == "1";
     for (int function = 0; function < functions; ++function) {
         const bool blocks = function % forms == static_cast<int>(Form::blocking);
         settings.takes[function] = (!blocks || takes_blocking) && !is_left(names[function]);
     }
-    disable(settings, text_setting("WEFT_DISABLE"));
-    settings.min_bytes = number_of<std::int64_t>(text_setting("WEFT_MIN_BYTES")).value_or(0);
-    settings.tries_all_pairs = text_setting("WEFT_PRELOAD_CHECK") == "1";
-    const std::string_view statistics = text_setting("WEFT_STATS");
+    disable(settings, environment("WEFT_DISABLE"));
+    settings.min_bytes = number_of<std::int64_t>(environment("WEFT_MIN_BYTES")).value_or(0);
+    settings.tries_all_pairs = environment("WEFT_PRELOAD_CHECK") == "1";
+    const std::string_view statistics = environment("WEFT_STATS");
     settings.prints_all_ranks = statistics == "all";
     settings.prints_statistics = settings.prints_all_ranks || statistics == "1";
-    const std::optional<double> patience = number_of<double>(text_setting("WEFT_STARTUP_TIMEOUT"));
+    const std::optional<double> patience = number_of<double>(environment("WEFT_STARTUP_TIMEOUT"));
     if (patience && *patience > 0 && *patience <= patience_max_s) {
         settings.patience_ns = static_cast<std::int64_t>(*patience * 1e9);
     }

@@ -5,12 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "mpi_dropin/part/arguments.h"
+#include "mpi_dropin/part/program_call.h"
 
 namespace weft::dropin {
 
-// The three forms of a collective: MPI_Ibcast, MPI_Bcast_init, MPI_Bcast.
-enum class Form : std::uint8_t { nonblocking, persistent, blocking };
 constexpr int forms = 3;
 constexpr int functions = static_cast<int>(MpiCollective::number) * forms;
 

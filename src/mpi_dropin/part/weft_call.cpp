@@ -33,12 +33,12 @@ bool has_local_sizes(MpiCollective collective) {
 namespace {
 
 // The call's counts of blocks that have one size.
-void set_counts(WeftCall& call, std::size_t count) {
+void set_counts(weft_call& call, std::size_t count) {
     call.send.count = count;
     call.recv.count = count;
 }
 
-void set_type(WeftCall& call, weft_type type) {
+void set_type(weft_call& call, weft_type type) {
     call.send.type = type;
     call.recv.type = type;
 }
@@ -62,8 +62,8 @@ std::size_t own_block(const ProgramBuffer& buffer, int rank) {
 
 // A rank may send itself less than it expects. Weft refuses that; the MPI does not. It is then
 // moved from one copy to the other.
-WrongArguments match_own_part(Operation& operation, const Arguments& arguments, bool is_scatter,
-                              Copies copies, WeftCall& call) {
+WrongArguments match_own_part(Operation& operation, const ProgramCall& program, bool is_scatter,
+                              Copies copies, weft_call& call) {
     PackedBuffer& send = operation.send;
     PackedBuffer& recv = operation.recv;
     constexpr WrongArguments other_size{MPI_ERR_TRUNCATE,
@@ -71,24 +71,24 @@ WrongArguments match_own_part(Operation& operation, const Arguments& arguments, 
     if (is_neighborly(operation.collective)) {
         const TakenComm& comm = *operation.comm;
         const bool has_both = comm.indegree > 0 && comm.outdegree > 0;
-        const bool is_each = arguments.recv.form == ProgramBuffer::Shape::each;
+        const bool is_each = program.recv.form == ProgramBuffer::Shape::each;
         return has_both && is_each && send.bytes() != recv.bytes() ? other_size : WrongArguments{};
     }
     if (operation.collective == MpiCollective::Alltoall)
         return send.bytes() == recv.bytes() ? WrongArguments{} : other_size;
-    const std::size_t from = own_block(arguments.send, operation.comm->rank);
-    const std::size_t into = own_block(arguments.recv, operation.comm->rank);
+    const std::size_t from = own_block(program.send, operation.comm->rank);
+    const std::size_t into = own_block(program.recv, operation.comm->rank);
     if (send.bytes_of(from) == recv.bytes_of(into)) return {};
     if (copies == Copies::where_needed) return other_size;
 #ifdef OPEN_MPI
-    if (arguments.send.form == arguments.recv.form) return other_size;  // alltoallv, alltoallw
+    if (program.send.form == program.recv.form) return other_size;  // alltoallv, alltoallw
 #endif
     if (send.bytes_of(from) > recv.bytes_of(into))
         return {MPI_ERR_TRUNCATE, "a rank's part for itself is larger than it expects"};
     operation.own = {send.offset_of(from), recv.offset_of(into), send.bytes_of(from)};
     operation.fetches = true;  // the rest of the part stays as it is
-    const bool lists_both = arguments.send.form != ProgramBuffer::Shape::one &&
-                            arguments.recv.form != ProgramBuffer::Shape::one;
+    const bool lists_both = program.send.form != ProgramBuffer::Shape::one &&
+                            program.recv.form != ProgramBuffer::Shape::one;
     if (lists_both) {
         send.leave_out(from);
         recv.leave_out(into);
@@ -103,19 +103,19 @@ WrongArguments match_own_part(Operation& operation, const Arguments& arguments, 
 }
 
 // A call that moves blocks: both buffers as bytes.
-WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, Copies copies,
-                              WeftCall& call) {
+WrongArguments prepare_blocks(Operation& operation, const ProgramCall& program, Copies copies,
+                              weft_call& call) {
     const TakenComm& comm = *operation.comm;
-    const bool is_root = comm.rank == arguments.root;
-    const bool is_rooted = arguments.root != no_root;
+    const bool is_root = comm.rank == program.root;
+    const bool is_rooted = program.root != no_root;
     const bool is_gather = operation.collective == MpiCollective::Gather ||
                            operation.collective == MpiCollective::Gatherv;
     const bool is_scatter = operation.collective == MpiCollective::Scatter ||
                             operation.collective == MpiCollective::Scatterv;
-    const bool sends_in_place = arguments.send.form != ProgramBuffer::Shape::none && !is_scatter &&
+    const bool sends_in_place = program.send.form != ProgramBuffer::Shape::none && !is_scatter &&
                                 !is_neighborly(operation.collective) && (!is_gather || is_root) &&
-                                arguments.send.at == MPI_IN_PLACE;
-    const bool receives_in_place = is_scatter && is_root && arguments.recv.at == MPI_IN_PLACE;
+                                program.send.at == MPI_IN_PLACE;
+    const bool receives_in_place = is_scatter && is_root && program.recv.at == MPI_IN_PLACE;
     const bool uses_send = !sends_in_place && (!is_scatter || is_root);
     const bool uses_recv = !receives_in_place && (!is_gather || is_root);
     const auto ranks = static_cast<std::size_t>(comm.ranks);
@@ -123,33 +123,33 @@ WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, 
     const auto sent_blocks = has_neighbors ? static_cast<std::size_t>(comm.outdegree) : ranks;
     const auto received_blocks = has_neighbors ? static_cast<std::size_t>(comm.indegree) : ranks;
     if (uses_send) {
-        if (WrongArguments why = operation.send.describe(arguments.send, sent_blocks, copies))
+        if (WrongArguments why = operation.send.describe(program.send, sent_blocks, copies))
             return why;
     }
     if (uses_recv) {
-        if (WrongArguments why = operation.recv.describe(arguments.recv, received_blocks, copies))
+        if (WrongArguments why = operation.recv.describe(program.recv, received_blocks, copies))
             return why;
     }
 
     void* const in_place = const_cast<void*>(WEFT_IN_PLACE);
     call.send.data = sends_in_place ? in_place : operation.send.at();
     call.recv.data = receives_in_place ? in_place : operation.recv.at();
-    call.root = is_rooted ? arguments.root : 0;
+    call.root = is_rooted ? program.root : 0;
     const bool is_bcast = operation.collective == MpiCollective::Bcast;
     // A rank without destinations may give any size of what it sends.
-    const bool counts_sent = uses_send && arguments.send.form != ProgramBuffer::Shape::none &&
+    const bool counts_sent = uses_send && program.send.form != ProgramBuffer::Shape::none &&
                              !(has_neighbors && comm.outdegree == 0);
     set_counts(call, counts_sent ? operation.send.bytes() : operation.recv.bytes());
     // Blocks of neighbors that do not exist stay as they are.
     operation.fetches =
         operation.recv.has_copy() && (sends_in_place || has_neighbors || (is_bcast && is_root));
     operation.stores = operation.recv.has_copy() && !(is_bcast && is_root);
-    if (uses_send && uses_recv && !is_bcast && arguments.send.form != ProgramBuffer::Shape::none) {
-        if (WrongArguments why = match_own_part(operation, arguments, is_scatter, copies, call))
+    if (uses_send && uses_recv && !is_bcast && program.send.form != ProgramBuffer::Shape::none) {
+        if (WrongArguments why = match_own_part(operation, program, is_scatter, copies, call))
             return why;
     }
-    call.bytes = call.send.count;
-    if (is_listed(arguments.send) || is_listed(arguments.recv)) {
+    operation.bytes = call.send.count;
+    if (is_listed(program.send) || is_listed(program.recv)) {
         describe(call.send, operation.send);
         describe(call.recv, operation.recv);
     }
@@ -157,11 +157,11 @@ WrongArguments prepare_blocks(Operation& operation, const Arguments& arguments, 
 }
 
 // A call whose elements the MPI combines: as bytes.
-Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFacts& type,
-                        std::int64_t elements, bool calls_back, Copies copies, WeftCall& call,
+Taker prepare_callbacks(Operation& operation, const ProgramCall& program, TypeFacts& type,
+                        std::int64_t elements, bool calls_back, Copies copies, weft_call& call,
                         WrongArguments& refusal) {
-    const bool is_root = arguments.root == no_root || operation.comm->rank == arguments.root;
-    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
+    const bool is_root = program.root == no_root || operation.comm->rank == program.root;
+    const bool is_in_place = is_root && program.send.at == MPI_IN_PLACE;
     const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
                             operation.collective == MpiCollective::Reduce_scatter_block;
     if (!calls_back || type.size > WEFT_OPAQUE_MAX) return Taker::the_mpi;
@@ -175,15 +175,15 @@ Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFa
     }
     if (is_in_place && has_blocks) received = sent;
     if (!is_in_place) {
-        refusal = operation.send.describe(ProgramBuffer::one(arguments.send.at, sent, type.handle),
-                                          1, copies);
+        refusal = operation.send.describe(ProgramBuffer::one(program.send.at, sent, type.handle), 1,
+                                          copies);
     }
     if (is_root && !refusal) {
-        refusal = operation.recv.describe(
-            ProgramBuffer::one(arguments.recv.at, received, type.handle), 1);
+        refusal =
+            operation.recv.describe(ProgramBuffer::one(program.recv.at, received, type.handle), 1);
     }
     if (refusal) return Taker::nobody;
-    operation.combining = combining(arguments.op, type);
+    operation.combining = combining(program.op, type);
     if (!operation.combining) return Taker::the_mpi;
     call.op = op_of(*operation.combining);
     set_type(call, WEFT_OPAQUE(type.size));
@@ -197,50 +197,49 @@ Taker prepare_callbacks(Operation& operation, const Arguments& arguments, TypeFa
 }
 
 // A call that combines elements.
-Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool calls_back,
-                        Copies copies, WeftCall& call, WrongArguments& refusal) {
+Taker prepare_reduction(Operation& operation, const ProgramCall& program, bool calls_back,
+                        Copies copies, weft_call& call, WrongArguments& refusal) {
     const TakenComm& comm = *operation.comm;
-    const bool is_root = arguments.root == no_root || comm.rank == arguments.root;
+    const bool is_root = program.root == no_root || comm.rank == program.root;
     const auto refuse = [&](WrongArguments why) {
         refusal = why;
         return Taker::nobody;
     };
-    TypeFacts* const type = facts_of(arguments.recv.type);
-    std::int64_t elements = arguments.recv.count;
+    TypeFacts* const type = facts_of(program.recv.type);
+    std::int64_t elements = program.recv.count;
     if (operation.collective == MpiCollective::Reduce_scatter) {
-        if (arguments.send.counts.is_null())
+        if (program.send.counts.is_null())
             return refuse({MPI_ERR_ARG, "a null array of counts", false});
         operation.elements.resize(static_cast<std::size_t>(comm.ranks));
         for (std::size_t i = 0; i < operation.elements.size(); ++i) {
-            if (arguments.send.counts[i] < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
-            operation.elements[i] = static_cast<std::size_t>(arguments.send.counts[i]);
-            elements += arguments.send.counts[i];
+            if (program.send.counts[i] < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
+            operation.elements[i] = static_cast<std::size_t>(program.send.counts[i]);
+            elements += program.send.counts[i];
         }
     }
     if (elements < 0) return refuse({MPI_ERR_COUNT, "a negative count"});
     if (!type) {
-        WrongArguments why = refusal_of(arguments.recv.type);
+        WrongArguments why = refusal_of(program.recv.type);
         why.may_ask = false;  // MPICH's reductions crash
         return refuse(why);
     }
-    call.root = arguments.root == no_root ? 0 : arguments.root;
-    const bool is_in_place = is_root && arguments.send.at == MPI_IN_PLACE;
-    call.send.data = is_in_place ? const_cast<void*>(WEFT_IN_PLACE) : arguments.send.at;
-    call.recv.data = is_root ? arguments.recv.at : nullptr;
-    if (elements > 0 && ((!is_in_place && arguments.send.at == MPI_IN_PLACE) ||
-                         (is_root && arguments.recv.at == MPI_IN_PLACE))) {
+    call.root = program.root == no_root ? 0 : program.root;
+    const bool is_in_place = is_root && program.send.at == MPI_IN_PLACE;
+    call.send.data = is_in_place ? const_cast<void*>(WEFT_IN_PLACE) : program.send.at;
+    call.recv.data = is_root ? program.recv.at : nullptr;
+    if (elements > 0 && ((!is_in_place && program.send.at == MPI_IN_PLACE) ||
+                         (is_root && program.recv.at == MPI_IN_PLACE))) {
         return refuse({MPI_ERR_ARG, "MPI_IN_PLACE in a buffer that cannot be in place"});
     }
     set_counts(call, static_cast<std::size_t>(elements));
-    call.bytes = call.send.count * static_cast<std::size_t>(type->size);
+    operation.bytes = call.send.count * static_cast<std::size_t>(type->size);
     if (operation.collective == MpiCollective::Reduce_scatter)
         call.send.counts = operation.elements.data();
     if (type->size <= 0) return Taker::the_mpi;
-    if (arguments.op == MPI_OP_NULL || !is_defined(arguments.op, *type))
-        return refuse(unsuitable_op);
-    call.op = predefined_op(arguments.op);
+    if (program.op == MPI_OP_NULL || !is_defined(program.op, *type)) return refuse(unsuitable_op);
+    call.op = predefined_op(program.op);
     if (!call.op || !type->element || !has_loop(call.op, *type->element)) {
-        return prepare_callbacks(operation, arguments, *type, elements, calls_back, copies, call,
+        return prepare_callbacks(operation, program, *type, elements, calls_back, copies, call,
                                  refusal);
     }
     set_type(call, *type->element);
@@ -248,7 +247,7 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
         const std::int64_t blocks =
             operation.collective == MpiCollective::Reduce_scatter_block ? comm.ranks : 1;
         refusal = operation.send.describe(
-            ProgramBuffer::one(arguments.send.at, elements * blocks, type->handle), 1, copies);
+            ProgramBuffer::one(program.send.at, elements * blocks, type->handle), 1, copies);
         if (refusal) return Taker::nobody;
         call.send.data = operation.send.at();
     }
@@ -257,19 +256,19 @@ Taker prepare_reduction(Operation& operation, const Arguments& arguments, bool c
 
 }  // namespace
 
-Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
-              WeftCall& call, WrongArguments& refusal) {
+Taker prepare(Operation& operation, const ProgramCall& program, bool calls_back, Copies copies,
+              weft_call& call, WrongArguments& refusal) {
     if (is_neighborly(operation.collective) && !operation.comm->has_topology) return Taker::the_mpi;
     const TakenComm& comm = *operation.comm;
-    if (arguments.root != no_root && (arguments.root < 0 || arguments.root >= comm.ranks)) {
+    if (program.root != no_root && (program.root < 0 || program.root >= comm.ranks)) {
         refusal = {MPI_ERR_ROOT, "a root that is no rank"};
         return Taker::nobody;
     }
     Taker taker = Taker::weft;
     if (combines(operation.collective)) {
-        taker = prepare_reduction(operation, arguments, calls_back, copies, call, refusal);
+        taker = prepare_reduction(operation, program, calls_back, copies, call, refusal);
     } else {
-        refusal = prepare_blocks(operation, arguments, copies, call);
+        refusal = prepare_blocks(operation, program, copies, call);
         if (refusal) taker = Taker::nobody;
     }
     return taker == Taker::nobody && refusal.is_left ? Taker::the_mpi : taker;
@@ -278,7 +277,7 @@ Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back,
 static_assert(static_cast<int>(MpiCollective::Exscan) == WEFT_COLLECTIVE_EXSCAN &&
               static_cast<int>(MpiCollective::number) == WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLW + 1);
 
-weft_status begin(Operation& operation, WeftCall& call) {
+weft_status begin(Operation& operation, weft_call& call) {
     call.collective = operation.collective == MpiCollective::Alltoallw ? WEFT_COLLECTIVE_ALLTOALLV
                       : operation.collective == MpiCollective::Neighbor_alltoallw
                           ? WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV  // as bytes

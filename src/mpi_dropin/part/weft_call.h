@@ -11,12 +11,6 @@
 
 namespace weft::dropin {
 
-struct WeftCall : weft_call {
-    WeftCall() : weft_call{} {}
-
-    std::uint64_t bytes = 0;  // as statistics count them
-};
-
 constexpr WrongArguments unsuitable_op{MPI_ERR_OP,
                                        "an operation that is null or does not suit its type"};
 
@@ -31,12 +25,12 @@ enum class Taker : std::uint8_t {
     nobody    // this rank cannot make it, though others may
 };
 
-// Describes the call that `operation` is for, and its buffers there. `calls_back`: the MPI may
+// Describes the program's call to Weft, and its buffers in `operation`. `calls_back`: the MPI may
 // combine. `refusal` says why it is nobody's.
-Taker prepare(Operation& operation, const Arguments& arguments, bool calls_back, Copies copies,
-              WeftCall& call, WrongArguments& refusal);
+Taker prepare(Operation& operation, const ProgramCall& program, bool calls_back, Copies copies,
+              weft_call& call, WrongArguments& refusal);
 
 // Starts it, or, if persistent, creates it.
-weft_status begin(Operation& operation, WeftCall& call);
+weft_status begin(Operation& operation, weft_call& call);
 
 }  // namespace weft::dropin

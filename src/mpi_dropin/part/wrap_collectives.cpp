@@ -9,8 +9,6 @@ namespace {
 #define ASKED(name, arguments_) \
     [&](MPI_Request* asked) { return mpi.SUFFIXED(I##name)(WITH(arguments_) comm, asked); }
 
-#define ARGUMENTS(send, recv, op, root) \
-    Arguments { send, recv, op, root }
 #define NOTHING \
     {}
 #define ONE ProgramBuffer::one
@@ -19,17 +17,15 @@ namespace {
 #define TYPED ProgramBuffer::typed
 
 // What a wrapper does in each form: `call` is the MPI's function.
-#define TAKE(Name, name, arguments_, call_, form, request, call)                                  \
-    int error = MPI_SUCCESS;                                                                      \
-    WrongArguments refusal;                                                                       \
-    switch (take(MpiCollective::Name, form, ARGUMENTS call_, comm, request, Copies::where_needed, \
-                 &error, &refusal)) {                                                             \
-        case Taker::weft: return error;                                                           \
-        case Taker::the_mpi: break;                                                               \
-        case Taker::nobody:                                                                       \
-            return take_or_refuse({MpiCollective::Name, form, ARGUMENTS call_, comm, request},    \
-                                  refusal, ASKED(name, arguments_));                              \
-    }                                                                                             \
+#define TAKE(Name, name, arguments_, call_, form, request, call)                              \
+    const ProgramCall program{MpiCollective::Name, form, comm, request, WEFT_BARE call_};     \
+    int error = MPI_SUCCESS;                                                                  \
+    WrongArguments refusal;                                                                   \
+    switch (take(program, Copies::where_needed, &error, &refusal)) {                          \
+        case Taker::weft: return error;                                                       \
+        case Taker::the_mpi: break;                                                           \
+        case Taker::nobody: return take_or_refuse(program, refusal, ASKED(name, arguments_)); \
+    }                                                                                         \
     return call;
 
 #define COLLECTIVE(Name, name, parameters, arguments_, call_)                          \
@@ -83,7 +79,6 @@ const Wrapper collectives_wrappers[] = {
 #undef COLLECTIVE
 };
 
-#undef ARGUMENTS
 #undef NOTHING
 #undef ONE
 #undef EVERY

@@ -1,4 +1,5 @@
-// The arguments of any collective in one form: what is sent, what is received, how it is combined.
+// A call of any collective, as the program makes it: what is sent, what is received, how it is
+// combined.
 #pragma once
 
 #include <climits>
@@ -84,7 +85,14 @@ struct WrongArguments {
 // neither overlap, nor are they in both buffers.
 enum class Copies : std::uint8_t { where_needed, all };
 
-struct Arguments {
+// MPI_Ibcast, MPI_Bcast_init, MPI_Bcast.
+enum class Form : std::uint8_t { nonblocking, persistent, blocking };
+
+struct ProgramCall {
+    MpiCollective collective;
+    Form form;
+    MPI_Comm comm;
+    MPI_Request* request;
     ProgramBuffer send{};
     ProgramBuffer recv{};
     MPI_Op op = MPI_OP_NULL;
