@@ -18,4 +18,12 @@ inline constexpr std::size_t collectives = 0
 #undef COLLECTIVE
     ;
 
+// By Collective: whether it is for communicators with a topology.
+inline constexpr bool among_neighbors[] = {
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) false,
+#define NEIGHBOR_COLLECTIVE(name, NAME, parameters, send, recv, op, root) true,
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
+};
+
 }  // namespace weft

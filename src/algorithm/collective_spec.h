@@ -107,7 +107,9 @@ struct CollectiveSpec {
     bool has_block_of_every_rank() const {
         return send.root == Blocks::all || recv.root == Blocks::all;
     }
-    bool is_among_neighbors() const { return recv.root == Blocks::neighbors; }
+    bool is_among_neighbors() const {
+        return among_neighbors[static_cast<std::size_t>(collective)];
+    }
     // Whether the call lists sizes of blocks.
     bool lists_blocks() const { return sizes == Sizes::known_to_all || sizes == Sizes::rank_local; }
     // Whether all ranks know how large blocks are.
