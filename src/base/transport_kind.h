@@ -7,7 +7,7 @@
 
 namespace weft {
 
-enum class TransportKind : std::uint8_t { any, shm, tcp, ucx, mpi };
+enum class TransportKind : std::uint8_t { automatic, shm, tcp, ucx, mpi };
 
 struct TransportTraits {
     TransportKind kind;
@@ -17,7 +17,7 @@ struct TransportTraits {
 };
 
 inline constexpr std::array transport_list = {
-    TransportTraits{.kind = TransportKind::any, .name = "auto"},
+    TransportTraits{.kind = TransportKind::automatic, .name = "auto"},
     TransportTraits{.kind = TransportKind::shm, .name = "shm"},
     TransportTraits{.kind = TransportKind::tcp, .name = "tcp", .is_built = WEFT_HAS_TCP != 0},
     TransportTraits{.kind = TransportKind::ucx, .name = "ucx", .is_built = WEFT_HAS_UCX != 0},

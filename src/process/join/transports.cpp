@@ -26,7 +26,7 @@ bool has_several_interfaces([[maybe_unused]] const std::vector<RankCard>& cards)
 Result<TransportKind> Transports::wanted_from_environment() {
     const Result<std::optional<std::string_view>> name = word_setting("WEFT_TRANSPORT");
     if (!name.is_ok()) return name.status();
-    if (!*name) return TransportKind::any;
+    if (!*name) return TransportKind::automatic;
     return std::ranges::find(transport_list, **name, &TransportTraits::name)->kind;
 }
 
@@ -42,7 +42,8 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         transports.oob_ = oob;
         return transports;
     }
-    if (transports.wanted_ == TransportKind::ucx || transports.wanted_ == TransportKind::any) {
+    if (transports.wanted_ == TransportKind::ucx ||
+        transports.wanted_ == TransportKind::automatic) {
         WEFT_RETURN_IF_NOT_OK(transports.prepare_ucx());
     }
     if (transports.wanted_ == TransportKind::ucx) {
@@ -53,7 +54,7 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
         if (shm.is_ok()) {
             transports.shm_ = std::move(*shm);
-        } else if (transports.wanted_ == TransportKind::any &&
+        } else if (transports.wanted_ == TransportKind::automatic &&
                    shm.status().code == WEFT_REFUSED_UNSUPPORTED) {
             std::fprintf(stderr, "weft: shm is not available, using tcp within the node: %s\n",
                          last_detail());

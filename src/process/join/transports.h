@@ -51,7 +51,7 @@ class Transports {
     Status connect_tcp(const std::vector<RankCard>& cards, const JobKey& key,
                        Process::Parts& parts);
 
-    TransportKind wanted_ = TransportKind::any;
+    TransportKind wanted_ = TransportKind::automatic;
     const weft_oob* oob_ = nullptr;  // for wanted_ mpi
     mpi::Settings mpi_settings_;
     std::unique_ptr<ShmNode> shm_;
