@@ -29,6 +29,7 @@ set(rank_sources tests/support/random/rank_run.cpp tests/support/reference.cpp
 add_library(weft_test_rank STATIC ${rank_sources})
 target_include_directories(weft_test_rank PRIVATE tests src include ${PROJECT_SOURCE_DIR})
 target_compile_options(weft_test_rank PRIVATE "${test_options}")
+target_precompile_headers(weft_test_rank PRIVATE ${standard_headers} <cstdio> <cstdlib> <fstream> <functional>)
 
 # System headers took most of the compile time: the tests share them precompiled.
 add_library(weft_test_support STATIC ${support_sources})
@@ -70,6 +71,7 @@ foreach(source IN LISTS test_programs)
     target_include_directories(${target} PRIVATE tests src ${PROJECT_SOURCE_DIR})
     target_compile_options(${target} PRIVATE "${test_options}")
     target_link_libraries(${target} PRIVATE weft_test_rank weft::weft Threads::Threads)
+    target_precompile_headers(${target} REUSE_FROM weft_test_rank)
     # (Those that run in fibers, too: tests/conformance/in_fibers.h.)
     if(has_fiber AND stem MATCHES "^(fibers|fibers_long_work|comms|request|schedule|waiting|coroutines|cpp|opaque|reproducible|memory|mismatch)_program$")
         target_link_libraries(${target} PRIVATE weft::fiber)

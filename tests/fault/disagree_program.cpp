@@ -38,10 +38,10 @@ MadeCall sum(const char* words, std::size_t count, weft_type type) {
             }};
 }
 
-const MadeCall dup = {"comm_dup, another constructor or schedule_check", [](weft_comm comm) {
-                          weft_comm made = WEFT_COMM_NULL;
-                          return weft_comm_dup(comm, &made);
-                      }};
+const MadeCall duplicate = {"comm_dup, another constructor or schedule_check", [](weft_comm comm) {
+                                weft_comm made = WEFT_COMM_NULL;
+                                return weft_comm_dup(comm, &made);
+                            }};
 
 const MadeCall started = {"allgather of 30000 x float64", [](weft_comm comm) {
                               weft_request request = WEFT_REQUEST_NULL;
@@ -95,13 +95,13 @@ int main(int argc, char** argv) {
         {sum("allreduce of 4 x float64 with sum", 4, WEFT_FLOAT64),
          sum("allreduce of 8 x int32 with sum", 8, WEFT_INT32)},
         {started, few},
-        {dup, barrier},
-        {few, dup},
+        {duplicate, barrier},
+        {few, duplicate},
         {persistent, persistent_barrier},
     };
     for (const auto& [usual, of_odd] : pairs) {
         weft_comm comm = WEFT_COMM_NULL;
-        if (weft_comm_dup(world, &comm) != WEFT_OK) return fail(rank, dup, "of world");
+        if (weft_comm_dup(world, &comm) != WEFT_OK) return fail(rank, duplicate, "of world");
         const MadeCall& own = rank == odd ? of_odd : usual;
         if (own.make(comm) != WEFT_BROKEN_MESSAGE) return fail(rank, own, "another status");
         const std::string named = "rank " + std::to_string(odd == 0 ? 1 : odd) +
