@@ -70,13 +70,14 @@ void free_comm(weft_comm& comm) {
     EXPECT(comm == WEFT_COMM_NULL);
 }
 
-// A collective on each of `comms`, which have the same ranks, with every root; if there are several, with
-// the last one. A short one also in place, if that is allowed.
+// A collective on each of `comms`, which have the same ranks, with every root; a long one, if there are
+// several communicators or settings, with the first and the last. A short one also in place, if that is allowed.
 void use(std::span<const weft_comm> comms, Collective collective, int size, std::size_t count,
          const weft::test::Neighbors& neighbors = {}) {
     const CollectiveEntry& entry = entry_of(collective);
     const int roots = entry.has_root ? size : 1;
-    for (int root = comms.size() > 1 ? roots - 1 : 0; root < roots; ++root) {
+    const bool has_all_roots = comms.size() == 1 && (count < 1000 || *setting == 0);
+    for (int root = 0; root < roots; root += has_all_roots ? 1 : std::max(1, roots - 1)) {
         for (const bool in_place : {false, true}) {
             const bool is_short = comms.size() == 1 && count < 1000;
             if (in_place && !(is_short && has_in_place(entry.name))) continue;
