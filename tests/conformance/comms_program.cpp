@@ -645,9 +645,7 @@ int main(int argc, char** argv) {
     EXPECT(argc >= 3);
     setenv("WEFT_ENGINE", argv[1], 1);
     EXPECT(weft_comm_self() == WEFT_COMM_NULL);
-    EXPECT(weft_init() == WEFT_OK);
-    world_rank = rank_in(weft_comm_world());
-    world_size = size_of(weft_comm_world());
+    join_job();
     const std::pair<std::string_view, void (*)(weft_comm)> cases[] = {
         {"all_collectives", all_collectives},
         {"splits", splits},

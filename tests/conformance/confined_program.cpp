@@ -51,11 +51,8 @@ int main() {
     EXPECT(weft_op_create_confined(nullptr, 1, nullptr, &op) == WEFT_REFUSED_ARGUMENT);
     EXPECT(weft_op_create_confined(add, 1, nullptr, nullptr) == WEFT_REFUSED_ARGUMENT);
     EXPECT(weft_op_create_confined(add, 1, nullptr, &op) == WEFT_OK);
-    EXPECT(weft_init() == WEFT_OK);
-    weft_comm const world = weft_comm_world();
-    int &rank = world_rank, &ranks = world_size;
-    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &ranks) == WEFT_OK);
+    weft_comm const world = join_job();
+    const int rank = world_rank, ranks = world_size;
     for (int round = 0; round < 60; ++round) {
         const size_t count = round % 3 == 2 ? 40'000 : static_cast<size_t>(1 + round);
         std::vector<std::int32_t> own(count, rank + round), both(count, 1);

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/in_fibers.h"
 #include "support/any_call.h"
 
 namespace {
@@ -23,25 +24,8 @@ using weft::test::OneCall;
 using Values = std::vector<std::int64_t>;
 using std::chrono::milliseconds;
 
-int rank = -1;
-int ranks = 0;
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", rank, line, condition,
-                 weft_last_detail());
-    std::_Exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
-
-}  // namespace
-
-#include "conformance/in_fibers.h"
-
-namespace {
+int& rank = world_rank;
+int& ranks = world_size;
 
 template <class F>
 weft::Error error_of(F&& call) {

@@ -204,10 +204,7 @@ void expect_progress(weft_comm comm) {
 }  // namespace
 
 int main() {
-    EXPECT(weft_init() == WEFT_OK);
-    weft_comm const world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &world_size) == WEFT_OK);
+    weft_comm const world = join_job();
     weft_comm first = WEFT_COMM_NULL, second = WEFT_COMM_NULL;
     EXPECT(weft_comm_dup(world, &first) == WEFT_OK);
     EXPECT(weft_comm_dup(world, &second) == WEFT_OK);

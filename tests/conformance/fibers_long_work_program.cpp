@@ -77,9 +77,7 @@ void run(weft_comm world) {
 }  // namespace
 
 int main() {
-    EXPECT(weft_init() == WEFT_OK);
-    const weft_comm world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
+    const weft_comm world = join_job();
     weft::fibers::run([&] { run(world); });
     EXPECT(weft_finalize() == WEFT_OK);
 }

@@ -1171,10 +1171,7 @@ void measure(weft_comm world) {
 
 int main(int, char** arguments) {
     const std::string part = arguments[1];
-    EXPECT(weft_init() == WEFT_OK);
-    const weft_comm world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &world_size) == WEFT_OK);
+    const weft_comm world = join_job();
     const std::pair<const char*, void (*)(weft_comm)> parts[] = {
         {"order", order},
         {"exceptions", exceptions},

@@ -1,12 +1,10 @@
 // For programs that the tests run as ranks: what one does with a communicator of all ranks, done in several fibers at
-// once. A program that has an EXPECT of its own includes this behind it.
+// once.
 #pragma once
 
 #include <cstdlib>
 
-#ifndef EXPECT
 #include "conformance/rank_expect.h"
-#endif
 
 #ifdef WEFT_TEST_HAS_FIBERS
 #include <vector>

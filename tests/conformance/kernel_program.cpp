@@ -26,6 +26,8 @@
 #include <thread>
 #include <vector>
 
+#include "conformance/rank_expect.h"
+
 #if defined(__SANITIZE_ADDRESS__)
 // A forked child does not have the threads whose memory of libcrypto this is.
 extern "C" const char* __lsan_default_suppressions() { return "leak:libcrypto\n"; }
@@ -34,19 +36,8 @@ extern "C" const char* __lsan_default_suppressions() { return "leak:libcrypto\n"
 namespace {
 
 weft_comm world = WEFT_COMM_NULL;
-int rank = -1;
-int ranks = 0;
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", rank, line, condition,
-                 weft_last_detail());
-    std::exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
+int& rank = world_rank;
+int& ranks = world_size;
 
 using Words = std::vector<std::uint64_t>;
 
@@ -417,10 +408,7 @@ void owner_ends() {
         }
     };
     std::thread([&] {
-        EXPECT(weft_init() == WEFT_OK);
-        world = weft_comm_world();
-        weft_comm_rank(world, &rank);
-        weft_comm_size(world, &ranks);
+        world = join_job();
         const std::int32_t own = getpid();
         EXPECT(weft_allgather(&own, processes.data(), 1, WEFT_INT32, world) == WEFT_OK);
         // All are connected before the first one ends.
@@ -465,10 +453,7 @@ int main(int argc, char** argv) {
         if (is_absent)
             EXPECT(forbid(is_setup ? SYS_io_uring_setup : SYS_io_uring_enter, std::atoi(argv[3])));
     }
-    EXPECT(weft_init() == WEFT_OK);
-    world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &ranks) == WEFT_OK);
+    world = join_job();
     if (name == "outstanding") {
         EXPECT(argc == 5);
         outstanding(static_cast<std::size_t>(std::atoi(argv[2])),

@@ -11,10 +11,7 @@
 int main(int argc, char** argv) {
     const std::int64_t count = argc > 1 ? std::atoll(argv[1]) : 0;
     EXPECT(count > 0);
-    EXPECT(weft_init() == WEFT_OK);
-    weft_comm const world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &world_size) == WEFT_OK);
+    weft_comm const world = join_job();
     EXPECT(world_size == 2);
     constexpr std::int64_t several = 64;  // at a time; some are waited for one by one
     std::int64_t values[several], sums[several];

@@ -502,9 +502,7 @@ int main(int argc, char** argv) {
     weft_comm none = WEFT_COMM_NULL;
     EXPECT(weft_comm_from_members(&early, &none) == WEFT_REFUSED_STATE);
     EXPECT(weft_expect_comms(1) == WEFT_REFUSED_STATE);
-    EXPECT(weft_init() == WEFT_OK);
-    EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(weft_comm_world(), &world_size) == WEFT_OK);
+    join_job();
     for (const Case& one : cases) {
         if (std::string_view(argv[2]) != one.name) continue;
         one.run();

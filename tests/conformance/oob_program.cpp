@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <iterator>
 
+#include "conformance/rank_expect.h"
+
 namespace {
 
 constexpr int ranks_max = 16;
@@ -29,19 +31,6 @@ struct Rank {
     int ranks;
     int exchanges = 0;
 };
-
-int own_rank = -1;
-
-[[noreturn]] void fail(int line, const char* condition) {
-    std::fprintf(stderr, "rank %d, line %d: %s does not hold; detail: %s\n", own_rank, line,
-                 condition, weft_last_detail());
-    std::_Exit(1);
-}
-
-#define EXPECT(condition)                             \
-    do {                                              \
-        if (!(condition)) fail(__LINE__, #condition); \
-    } while (0)
 
 int allgather(void* context, const void* mine, void* all, int bytes) {
     Rank& own = *static_cast<Rank*>(context);
@@ -76,7 +65,7 @@ void use(weft_comm comm, const Rank& own) {
 }
 
 void run(Rank own) {
-    own_rank = own.rank;
+    world_rank = own.rank;
     alarm(60);
     const auto threads_at_first = threads();
     weft_oob oob{};

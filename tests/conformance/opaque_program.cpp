@@ -203,9 +203,7 @@ void moved(weft_comm comm) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(weft_init() == WEFT_OK);
-    EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(weft_comm_world(), &world_size) == WEFT_OK);
+    join_job();
     run_here_or_in_fibers([&](weft_comm parent) {
         refused();
         moved(parent);

@@ -25,10 +25,8 @@ weft_status finalize_after_its_end() {
 }  // namespace
 
 int main() {
-    EXPECT(weft_init() == WEFT_OK);
-    weft_comm world = weft_comm_world();
-    int& rank = world_rank;
-    EXPECT(weft_comm_rank(world, &rank) == WEFT_OK);
+    weft_comm world = join_job();
+    const int rank = world_rank;
     float values[3] = {1, 2, 3};
     weft_request reduce = WEFT_REQUEST_NULL;
     weft_request barrier = WEFT_REQUEST_NULL;

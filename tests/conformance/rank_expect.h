@@ -1,4 +1,4 @@
-// For programs that the tests run as ranks: a condition that must hold, and what to say otherwise.
+// For programs that the tests run as ranks: how they begin; a condition that must hold, and what to say otherwise.
 #pragma once
 
 #include <cstdio>
@@ -20,3 +20,11 @@ inline const char* setting = "";  // of the communicator that is used
     do {                                              \
         if (!(condition)) fail(__LINE__, #condition); \
     } while (0)
+
+// Returns the world.
+inline weft_comm join_job() {
+    EXPECT(weft_init() == WEFT_OK);
+    EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
+    EXPECT(weft_comm_size(weft_comm_world(), &world_size) == WEFT_OK);
+    return weft_comm_world();
+}

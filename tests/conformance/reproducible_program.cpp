@@ -126,9 +126,7 @@ bool expect_all_right(weft_comm comm, std::size_t count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    EXPECT(weft_init() == WEFT_OK);
-    EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(weft_comm_world(), &world_size) == WEFT_OK);
+    join_job();
     run_here_or_in_fibers([&](weft_comm world) {
         for (int i = 0; i < argc; ++i) {
             weft_comm comm = WEFT_COMM_NULL;

@@ -191,8 +191,7 @@ void complete(weft_comm world) {
 }  // namespace
 
 int main() {
-    EXPECT(weft_init() == WEFT_OK);
-    EXPECT(weft_comm_rank(weft_comm_world(), &world_rank) == WEFT_OK);
+    join_job();
     run_here_or_in_fibers(complete);
     // Inactive requests are freed by this.
     EXPECT(weft_finalize() == WEFT_OK);

@@ -479,9 +479,7 @@ void mismatch(weft_comm world) {
 int main(int argc, char** argv) {
     EXPECT(argc == 3);
     setenv("WEFT_ENGINE", argv[1], 1);
-    EXPECT(weft_init() == WEFT_OK);
-    EXPECT(weft_comm_rank(weft_comm_world(), &rank) == WEFT_OK);
-    EXPECT(weft_comm_size(weft_comm_world(), &ranks) == WEFT_OK);
+    join_job();
     const std::pair<std::string_view, void (*)(weft_comm)> cases[] = {
         {"ring_shift", ring_shift},
         {"binomial_bcast", binomial_bcast},

@@ -291,10 +291,7 @@ void edges(weft_comm world) {
 
 int main(int, char** arguments) {
     const std::string part = arguments[1];
-    EXPECT(weft_init() == WEFT_OK);
-    weft_comm world = weft_comm_world();
-    EXPECT(weft_comm_rank(world, &world_rank) == WEFT_OK);
-    EXPECT(weft_comm_size(world, &world_size) == WEFT_OK);
+    weft_comm world = join_job();
     run_here_or_in_fibers([&](weft_comm comm) {
         if (part == "sockets") sockets(comm);
         if (part == "thousand") thousand(comm);
