@@ -11,10 +11,14 @@
 
 namespace weft::bench {
 
+struct Api;
+extern const Api own_api;
+
 struct Job {
     int rank = 0;
     int ranks = 1;
     weft_comm comm = WEFT_COMM_NULL;
+    const Api* api = &own_api;  // whose communicator it is
 };
 
 // Ends the process with status 1, after a message, unless `status` is WEFT_OK.

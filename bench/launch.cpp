@@ -60,7 +60,7 @@ void end_job(int number, siginfo_t* info, void*) {
 }
 
 // Waits for it. Returns its exit status.
-int finish(const char* program, std::vector<std::string> words,
+int finish_quietly(const char* program, std::vector<std::string> words,
            const std::vector<std::string>& settings) {
     std::fflush(stdout);
     const pid_t child = fork();
@@ -85,8 +85,14 @@ int finish(const char* program, std::vector<std::string> words,
     for (std::size_t i = 0; i < std::size(ends); ++i) sigaction(ends[i], &old_actions[i], nullptr);
     int status = 0;
     waitpid(child, &status, 0);
-    if (ended_by != 0) throw CLI::RuntimeError(128 + ended_by);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int finish(const char* program, std::vector<std::string> words,
+           const std::vector<std::string>& settings) {
+    const int status = finish_quietly(program, std::move(words), settings);
+    if (ended_by != 0) throw CLI::RuntimeError(128 + ended_by);
+    return status;
 }
 
 constexpr const char* self = "/proc/self/exe";
@@ -110,6 +116,12 @@ std::vector<std::string> settings_of(const Launch& job) {
     }
     return settings;
 }
+
+int run_program(std::vector<std::string> words, const std::vector<std::string>& settings) {
+    return finish_quietly(self, std::move(words), settings);
+}
+
+int interrupted() { return ended_by; }
 
 int run_shell(const std::string& command) { return finish("/bin/sh", {"sh", "-c", command}, {}); }
 

@@ -17,6 +17,12 @@ struct Launch {
     std::vector<std::string> settings = {};  // the library's, such as "WEFT_ALGORITHM=bcast=chain"
 };
 
+// Runs this program with other arguments, words[0] being its name, to its end. Returns its exit
+// status; 128 + a signal that ended this program meanwhile, too.
+int run_program(std::vector<std::string> words, const std::vector<std::string>& settings);
+// The signal that interrupted; 0: none.
+int interrupted();
+
 // Runs the job to its end. Returns its exit status.
 int launch(const Launch& job);
 

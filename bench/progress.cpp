@@ -7,9 +7,9 @@
 
 namespace weft::bench {
 
-Progress::Progress(bool wanted) : on_terminal_(wanted && isatty(STDERR_FILENO) == 1) {}
+ProgressBar::ProgressBar(bool wanted) : on_terminal_(wanted && isatty(STDERR_FILENO) == 1) {}
 
-void Progress::show(double share, const std::string& doing) {
+void ProgressBar::show(double share, const std::string& doing) {
     if (!on_terminal_) return;
     constexpr int width = 30;
     const int filled = static_cast<int>(share * width);
@@ -20,7 +20,7 @@ void Progress::show(double share, const std::string& doing) {
     shown_ = true;
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
     if (!shown_) return;
     std::fputs("\r\033[K", stderr);
     std::fflush(stderr);

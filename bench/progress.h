@@ -5,12 +5,12 @@
 
 namespace weft::bench {
 
-class Progress {
+class ProgressBar {
   public:
-    explicit Progress(bool wanted);
-    ~Progress() { clear(); }
-    Progress(const Progress&) = delete;
-    Progress& operator=(const Progress&) = delete;
+    explicit ProgressBar(bool wanted);
+    ~ProgressBar() { clear(); }
+    ProgressBar(const ProgressBar&) = delete;
+    ProgressBar& operator=(const ProgressBar&) = delete;
 
     // `share` of the whole is done (0 ... 1); `doing` names what runs now.
     void show(double share, const std::string& doing);

@@ -153,8 +153,7 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/install/symbols_test.cpp
 target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp
                                  ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
 if(TARGET test_tools)
-    target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/overlap/advice.cpp
-                                      ${PROJECT_SOURCE_DIR}/bench/table.cpp)
+    target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/table.cpp)
 endif()
 
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.

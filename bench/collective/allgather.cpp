@@ -17,7 +17,7 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return weft_iallgather(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm, request);
+    return issue(c, c.job.api->allgather, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm);
 }
 
 // The caller's arrays, made before the measurement.
@@ -40,8 +40,8 @@ void fill_reversed(Case& c, std::uint64_t seed) {
 }
 
 weft_status start_reversed(Case& c, weft_request* request) {
-    return weft_iallgatherv(c.send.data(), c.bytes, c.recv.data(), counts.data(),
-                            displacements.data(), WEFT_BYTE, c.job.comm, request);
+    return issue(c, c.job.api->allgatherv, request, c.send.data(), c.bytes, c.recv.data(), counts.data(),
+                            displacements.data(), WEFT_BYTE, c.job.comm);
 }
 
 }  // namespace

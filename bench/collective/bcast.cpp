@@ -18,7 +18,7 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return weft_ibcast(c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm, request);
+    return issue(c, c.job.api->bcast, request, c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm);
 }
 
 }  // namespace

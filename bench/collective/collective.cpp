@@ -21,7 +21,8 @@ Case make_case(const Job& job, const Collective& collective, std::int64_t bytes)
     const auto size = static_cast<std::size_t>(bytes);
     const std::size_t send_bytes = collective.send_bytes(size, job.ranks);
     const std::size_t recv_bytes = collective.recv_bytes(size, job.ranks);
-    return {job, size, PageBuffer(send_bytes), PageBuffer(recv_bytes), PageBuffer(recv_bytes)};
+    return {job, size, PageBuffer(send_bytes), PageBuffer(recv_bytes), PageBuffer(recv_bytes),
+            CallForm::nonblocking};
 }
 
 void fill_pattern(std::span<std::uint8_t> bytes, int rank, std::uint64_t seed) {

@@ -11,6 +11,8 @@
 
 #include "base/status.h"
 #include "bench/job.h"
+#include "bench/player/api.h"
+#include "bench/scenario/cell.h"
 
 namespace weft::bench {
 
@@ -43,7 +45,20 @@ struct Case {
     PageBuffer send;
     PageBuffer recv;      // the result
     PageBuffer expected;  // what recv must hold at the end
+    CallForm form = CallForm::nonblocking;
 };
+
+// Makes a collective's call in the form that the case wants. A blocking call has no request.
+template <class Forms, class... Arguments>
+weft_status issue(const Case& c, const Forms& forms, weft_request* request,
+                  Arguments... arguments) {
+    switch (c.form) {
+        case CallForm::blocking: return forms.call(arguments...);
+        case CallForm::nonblocking: return forms.start(arguments..., request);
+        case CallForm::persistent: break;
+    }
+    return forms.init(arguments..., request);
+}
 
 // The bytes that it moves between two ranks; rank 0 is the root.
 struct Plain {

@@ -181,7 +181,7 @@ int measure_idle_shares(const PredictOptions& options, const model::MeasuredPara
     JsonFile file(job, options.json);
     file.write(about);
     Shares report(file);
-    Progress progress(job.rank == 0);
+    ProgressBar progress(job.rank == 0);
     const std::vector<Rank> counts = counts_up_to(job.ranks);
     double done = 0;
     for (const Equation& equation : equations) {

@@ -272,7 +272,7 @@ int run_rank(const PredictOptions& options, const Plan& plan,
     JsonFile file(job, options.json);
     file.write(about);
     Report report;
-    Progress progress(job.rank == 0);
+    ProgressBar progress(job.rank == 0);
     std::size_t done = 0;
     const std::size_t points = plan.subjects.size() * plan.sizes.size();
     for (const Subject& subject : plan.subjects) {

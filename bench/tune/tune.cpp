@@ -102,7 +102,7 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
     if (job.rank == 0 && record->size() > 0)
         std::printf("Resumes: %zu of %zu measurements are in %s.\n", record->size(), plan.points(),
                     kept.c_str());
-    Progress progress(job.rank == 0);
+    ProgressBar progress(job.rank == 0);
     std::size_t done = 0;
     for (const Subject& subject : plan.subjects) {
         std::vector<Candidate> candidates = make_candidates(job, *subject.spec);

@@ -1,0 +1,91 @@
+// Opens another build's libweft.so beside this program's own functions.
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "bench/player/agree.h"
+#include "bench/player/weft.h"
+
+namespace weft::bench {
+namespace {
+
+std::map<std::string, std::unique_ptr<OtherBuild>>& opened() {
+    static std::map<std::string, std::unique_ptr<OtherBuild>> builds;
+    return builds;
+}
+
+template <class Function>
+bool load(void* library, const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library, name));
+    return function != nullptr;
+}
+
+// The first function that it lacks; null: none.
+const char* load(void* library, Api& api) {
+#define LOAD(field, name) \
+    if (!load(library, name, api.field)) return name
+#define COLLECTIVE(name, NAME, parameters, send, recv, op, root) \
+    LOAD(name.call, "weft_" #name);                              \
+    LOAD(name.start, "weft_i" #name);                            \
+    LOAD(name.init, "weft_" #name "_init");
+#include "algorithm/collectives.def"
+#undef COLLECTIVE
+    LOAD(start, "weft_start");
+    LOAD(test, "weft_test");
+    LOAD(wait, "weft_wait");
+    LOAD(request_free, "weft_request_free");
+    LOAD(set_engine, "weft_set_engine");
+    LOAD(comm_dup_with, "weft_comm_dup_with");
+    LOAD(comm_from_oob, "weft_comm_from_oob");
+    LOAD(finalize, "weft_finalize");
+    LOAD(status_name, "weft_status_name");
+    LOAD(last_detail, "weft_last_detail");
+#undef LOAD
+    return nullptr;
+}
+
+int allgather(void* context, const void* mine, void* all, int bytes) {
+    const Job& world = *static_cast<const Job*>(context);
+    const auto count = static_cast<std::size_t>(bytes);
+    return weft_allgather(mine, all, count, WEFT_BYTE, world.comm) == WEFT_OK ? 0 : 1;
+}
+
+// The sentence of what failed here; "": the functions are loaded.
+std::string open(const std::string& path, Api& api) {
+    const std::string file =
+        std::filesystem::is_directory(path) ? path + "/libweft.so" : path;
+    void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return dlerror();
+    const char* const missing = load(library, api);
+    return missing == nullptr ? "" : file + " has no function " + missing;
+}
+
+}  // namespace
+
+const OtherBuild* other_build(const std::string& path, const Job& world, std::string& why) {
+    std::unique_ptr<OtherBuild>& build = opened()[path];
+    if (build) return build.get();
+    auto made = std::make_unique<OtherBuild>();
+    why = first_sentence(world, open(path, made->api));
+    if (!why.empty()) return nullptr;
+    Job context = world;
+    weft_oob oob{};
+    oob.struct_bytes = sizeof oob;
+    oob.context = &context;
+    oob.rank = world.rank;
+    oob.ranks = world.ranks;
+    oob.allgather = allgather;
+    must(made->api, made->api.comm_from_oob(&oob, &made->comm), "weft_comm_from_oob");
+    build = std::move(made);
+    return build.get();
+}
+
+void close_other_builds() {
+    for (const auto& [path, build] : opened())
+        if (build) must(build->api, build->api.finalize(), "weft_finalize");
+    opened().clear();
+}
+
+}  // namespace weft::bench
