@@ -42,11 +42,12 @@ struct Times {
     double cpu = 0;    // of all threads of the process
     double begun = 0;  // moments since the beginning of the contest: right before the start,
     double done = 0;   // ... and after the wait
-    double allocations = 0;  // of the start: a number
-    double core = 0;         // time that a process of lowest priority lost on this core
+    double allocations = std::nan("");  // of the start: a number
+    double core = std::nan("");      // time that a process of lowest priority lost on this core
+    double delivery = std::nan("");  // of the last rank: from the last start to its end
 };
 constexpr const char* columns[] = {"blocking", "work", "start", "tests",       "wait", "total",
-                                   "cpu",      "begun", "done",  "allocations", "core"};
+                                   "cpu",      "begun", "done",  "allocations", "core", "delivery"};
 static_assert(sizeof(Times) == std::size(columns) * sizeof(double));
 
 double rounded(double us) { return std::round(us * 1000) / 1000; }
@@ -240,7 +241,8 @@ class Runner {
         const double begin = watch_.us();
         member.start();
         times.start = watch_.us() - begin;
-        times.allocations = static_cast<double>(allocations() - allocations_begin);
+        if (counts_allocations())
+            times.allocations = static_cast<double>(allocations() - allocations_begin);
         double waiting = begin + times.start;
         if (!is_overlapped) {
             member.player->wait();
@@ -318,8 +320,8 @@ class Runner {
     }
 
     void calibrate() {
-        constexpr int pilots = 11;
-        constexpr double pilots_us = 300'000;
+        constexpr int warm_ups = 4;
+        constexpr double pilots_us = 200'000;
         const Compute& wanted = place_.compute;
         // Ranks may share a core, and then some measure too long a time: the fastest is right.
         const std::vector<double> steps =
@@ -329,18 +331,16 @@ class Runner {
         for (std::size_t i = 0; i < members_.size(); ++i) {
             Member& member = *members_[i];
             member.player->enter();
-            std::vector<double> samples;
-            double sum = 0;
             // The first ones build schedules, open connections and touch pages. All members get
             // the same: connections become faster with use.
-            for (int k = 0; k < pilots + 3; ++k) {
-                const double us = slowest(run_.world, operate(member, false, 0).total);
-                if (k >= 3) samples.push_back(us);
-                sum += us;
-                if (k >= 3 && sum > pilots_us) break;
-            }
+            double us = 0;
+            for (int k = 0; k < warm_ups; ++k) us = operate(member, false, 0).total;
+            us = std::max(slowest(run_.world, us), 1.0);
+            std::vector<double> samples;
+            const int pilots = static_cast<int>(std::clamp(pilots_us / us, 3.0, 11.0));
+            for (int k = 0; k < pilots; ++k) samples.push_back(operate(member, false, 0).total);
             member.player->leave();
-            if (i == 0) blocking_us = std::max(median(samples), 1.0);
+            if (i == 0) blocking_us = std::max(slowest(run_.world, median(samples)), 1.0);
         }
         if (!is_overlapped(place_)) return;
         work_us_ = wanted.us > 0 ? wanted.us : wanted.factor * blocking_us;
@@ -365,17 +365,20 @@ class Runner {
     }
 
     void write(Member& member, int number, int order) {
-        const std::vector<Times> all =
+        std::vector<Times> all =
             gather(run_.world, std::vector<Times>{repetition(member, number)});
         if (run_.world.rank != 0) return;
+        double last_begun = 0;
+        for (const Times& times : all) last_begun = std::max(last_begun, times.begun);
+        all.back().delivery = all.back().done - last_begun;
         Json ranks = Json::array();
         double total = 0;
         for (const Times& times : all) {
+            total = std::max(total, times.total);
             Json row = Json::array();
             const double* value = &times.blocking;
             for (std::size_t i = 0; i < std::size(columns); ++i) row.push_back(rounded(value[i]));
             ranks.push_back(row);
-            total = std::max(total, times.total);
         }
         member.totals.push_back(total);
         run_.samples.write({{"kind", "sample"},

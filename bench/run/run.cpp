@@ -124,9 +124,11 @@ int run(const Plan& plan, const RunOptions& options) {
                                     {"began_ns", began_ns}};
         before_s = after_s;
         const std::string report = folder.path() + "/switch.json";
-        setenv("WEFT_SWITCH_REPORT", report.c_str(), 1);
+        if (job.place().nodes > 0 && job.place().link.has_delay())
+            setenv("WEFT_SWITCH_REPORT", report.c_str(), 1);
         std::string why;
         const int status = launch_job(job, file, why);
+        unsetenv("WEFT_SWITCH_REPORT");
         take_switch_report(report, job, samples);
         std::filesystem::remove(report, error);
         if (interrupted() != 0) {

@@ -19,11 +19,12 @@ constexpr std::array axes = {"ranks",      "nodes",     "link",  "cores",   "tra
                              "timer",      "algorithm", "call",  "compute", "late",      "progress",
                              "collective", "bytes"};
 // What a member has besides.
-constexpr std::array of_members = {"name",  "implementation", "engine",
-                                   "again", "hides",          "segment"};
-constexpr std::array of_scenarios = {"name",        "question", "says",  "value",
-                                     "statistic",   "members",  "until", "repetitions",
-                                     "budget",      "engine",   "when",  "segment"};
+constexpr std::array of_members = {"name",  "what",  "implementation", "engine",
+                                   "again", "hides", "segment"};
+constexpr std::array of_scenarios = {"name",     "question",    "says",   "column",
+                                     "baseline", "blocking",    "members", "statistic",
+                                     "until",    "repetitions", "budget", "engine",
+                                     "segment"};
 
 template <std::size_t n>
 bool is_in(const std::array<const char*, n>& list, const std::string& name) {
