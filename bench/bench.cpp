@@ -7,6 +7,7 @@
 #include "base/engine_kind.h"
 #include "base/transport_kind.h"
 #include "bench/loggp/loggp.h"
+#include "bench/micro.h"
 #include "bench/predict/predict.h"
 #include "bench/print/print.h"
 #include "bench/run/rank.h"
@@ -240,6 +241,13 @@ void add_bench(CLI::App& app) {
     auto plan = std::make_shared<std::string>();
     rank->add_option("plan", *plan, "The plan's file")->required();
     rank->callback([plan] { end_with(run_rank(*plan)); });
+    auto repetitions = std::make_shared<int>(400);
+    CLI::App* micro = bench->add_subcommand(
+        "micro", "How long building a schedule takes, and how fast vectors are combined");
+    micro->add_option("--repetitions", *repetitions, "How often; the median counts")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    micro->callback([repetitions] { end_with(bench_micro(*repetitions)); });
     add_loggp(*bench);
     add_predict(*bench);
 }

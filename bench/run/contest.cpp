@@ -229,8 +229,17 @@ class Runner {
         }
     }
 
-    // One operation.
     Times operate(Member& member, bool is_overlapped, double late) {
+        if (!is_overlapped || member.cell.progress.kind != Progress::Kind::fiber)
+            return operate_here(member, is_overlapped, late);
+        Times times;
+        run_as_fiber(member.cell.progress,
+                     [&] { times = operate_here(member, is_overlapped, late); });
+        return times;
+    }
+
+    // One operation.
+    Times operate_here(Member& member, bool is_overlapped, double late) {
         Times times;
         member.fill(++fill_seed_);
         use_up_burst();
@@ -320,7 +329,10 @@ class Runner {
     }
 
     void calibrate() {
-        constexpr int warm_ups = 4;
+        // Enough to go through all pages of a ring in shared memory.
+        constexpr std::int64_t warm_bytes = 8 << 20;
+        const auto warm_ups =
+            std::clamp<std::int64_t>(warm_bytes / std::max<std::int64_t>(place_.bytes, 1), 4, 128);
         constexpr double pilots_us = 200'000;
         const Compute& wanted = place_.compute;
         // Ranks may share a core, and then some measure too long a time: the fastest is right.
@@ -334,7 +346,7 @@ class Runner {
             // The first ones build schedules, open connections and touch pages. All members get
             // the same: connections become faster with use.
             double us = 0;
-            for (int k = 0; k < warm_ups; ++k) us = operate(member, false, 0).total;
+            for (std::int64_t k = 0; k < warm_ups; ++k) us = operate(member, false, 0).total;
             us = std::max(slowest(run_.world, us), 1.0);
             std::vector<double> samples;
             const int pilots = static_cast<int>(std::clamp(pilots_us / us, 3.0, 11.0));

@@ -30,22 +30,25 @@ std::string fiber_absence(const Job& world, const Progress& progress) {
     return first_sentence(world, why);
 }
 
-void compute_beside_wait(const Progress& progress, const std::function<void()>& wait,
-                         const std::function<void()>& computation) {
+void run_as_fiber(const Progress& progress, const std::function<void()>& body) {
     fibers::run([&] {
         if (progress.arrival) fibers::preempt_on_arrival();
-        fibers::Fiber waits = fibers::spawn(wait);
-        fibers::yield();
-        if (progress.timer || progress.arrival) {
-            const fibers::Preemption usual;
-            fibers::preemptible(
-                computation,
-                fibers::Preemption{.slice_us = progress.timer ? usual.slice_us : 0});
-        } else {
-            computation();
-        }
-        waits.join();
+        body();
     });
+}
+
+void compute_beside_wait(const Progress& progress, const std::function<void()>& wait,
+                         const std::function<void()>& computation) {
+    fibers::Fiber waits = fibers::spawn(wait);
+    fibers::yield();
+    if (progress.timer || progress.arrival) {
+        const fibers::Preemption usual;
+        fibers::preemptible(computation,
+                            fibers::Preemption{.slice_us = progress.timer ? usual.slice_us : 0});
+    } else {
+        computation();
+    }
+    waits.join();
 }
 
 void yield_fiber() { fibers::yield(); }
@@ -53,6 +56,7 @@ void yield_fiber() { fibers::yield(); }
 #else
 
 std::string fiber_absence(const Job&, const Progress&) { return "this build has no fibers"; }
+void run_as_fiber(const Progress&, const std::function<void()>& body) { body(); }
 void compute_beside_wait(const Progress&, const std::function<void()>& wait,
                          const std::function<void()>& computation) {
     computation();

@@ -12,7 +12,10 @@ namespace weft::bench {
 // Why this cannot be done in this job; "": it can. Collective; the same on all ranks.
 std::string fiber_absence(const Job& world, const Progress& progress);
 
-// Returns when both have ended.
+// Runs `body` as a fiber, whose computations may then be preempted.
+void run_as_fiber(const Progress& progress, const std::function<void()>& body);
+
+// Only in a fiber. Returns when both have ended.
 void compute_beside_wait(const Progress& progress, const std::function<void()>& wait,
                          const std::function<void()>& computation);
 

@@ -1,13 +1,19 @@
 // Builds the schedules of algorithms with about log2(p) rounds, of Bruck's alltoall and of calls
-// that list a block for every rank, for 1,024 ranks; and of pipelines on a circulant graph for a
-// million.
+// that list a block for every rank, for 1,024 ranks, and of pipelines on a circulant graph for a
+// million; and reduces, with data in the caches.
+#include "bench/micro.h"
+
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
-#include "bench/micro/rows.h"
+#include "bench/collective/collective.h"
 #include "bench/statistics.h"
+#include "bench/table.h"
 #include "lab/every_rank.h"
+#include "reduce/reduce.h"
 #include "shape/torus.h"
 
 namespace weft::bench {
@@ -16,8 +22,6 @@ namespace {
 using namespace algorithm;
 
 constexpr Rank ranks = 1024;
-constexpr double bar_us = 20;
-constexpr double listing_bar_us = 50 + 0.02 * ranks;
 constexpr std::int64_t block_bytes = 64;
 // For twice log2(1024) rounds. Pipelines and rings have hundreds; an alltoall moves all blocks.
 constexpr std::size_t operations_max = 10 * 2 * 10;
@@ -28,7 +32,7 @@ constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 bool has_all_blocks(const CollectiveSpec& spec, const Algorithm& algorithm) {
     if (spec.is_among_neighbors()) return false;
     return spec.lists_blocks() ||
-           (spec.collective == Collective::alltoall && algorithm.name == std::string("bruck"));
+           (spec.collective == algorithm::Collective::alltoall && algorithm.name == std::string("bruck"));
 }
 
 double build_us(const Algorithm& algorithm, const Problem& problem) {
@@ -40,7 +44,7 @@ double build_us(const Algorithm& algorithm, const Problem& problem) {
     return static_cast<double>(end - begin) / 1000;
 }
 
-void add_rows(MicroRows& rows, const CollectiveSpec& spec, int repetitions) {
+void add_rows(Table& table, const CollectiveSpec& spec, int repetitions) {
     std::vector<std::int64_t> sizes;
     std::vector<std::int64_t> offsets;
     for (Rank r = 0; spec.sizes == algorithm::Sizes::known_to_all && r < ranks; ++r) {
@@ -73,14 +77,13 @@ void add_rows(MicroRows& rows, const CollectiveSpec& spec, int repetitions) {
             }
             worst = std::max(worst, median(samples));
         }
-        rows.push_back(
-            {std::string("building ") + spec.name + " " + algorithm->name + ", 1,024 ranks", "",
-             worst, "us", has_all ? listing_bar_us : bar_us, has_all ? "< 70 us" : "< 20 us"});
+        table.add({std::string("building ") + spec.name + " " + algorithm->name + ", 1,024 ranks",
+                   fixed(worst, 1), "us"});
     }
 }
 
 // The slowest of some ranks, for a vector that takes 1,000 rounds more than a single block.
-void add_circulant_row(MicroRows& rows, const char* collective, int repetitions) {
+void add_circulant_row(Table& table, const char* collective, int repetitions) {
     constexpr Rank million = 1 << 20;
     const CollectiveSpec& spec = *find_spec(collective);
     const Algorithm& circulant = *spec.find("circulant");
@@ -93,21 +96,53 @@ void add_circulant_row(MicroRows& rows, const char* collective, int repetitions)
         for (int i = 0; i < repetitions; ++i) samples.push_back(build_us(circulant, problem));
         worst = std::max(worst, median(samples));
     }
-    rows.push_back({std::string("building ") + spec.name + " circulant, 1,048,576 ranks", "", worst,
-                    "us", 1000, "< 1 ms"});
+    table.add({std::string("building ") + spec.name + " circulant, 1,048,576 ranks",
+               fixed(worst, 1), "us"});
+}
+
+constexpr std::size_t reduced_bytes = 64 * 1024;
+
+struct Combination {
+    weft_op op;
+    weft_type type;
+};
+
+double gigabytes_per_second(const Reduction& reduction, int repetitions) {
+    constexpr int batch = 10;  // a single one is too short for the clock
+    PageBuffer from(reduced_bytes);
+    PageBuffer into(reduced_bytes);
+    std::memset(from.data(), 1, reduced_bytes);
+    std::memset(into.data(), 1, reduced_bytes);
+    std::vector<double> samples;
+    for (int i = 0; i < repetitions; ++i) {
+        const std::int64_t begin = now_ns();
+        for (int b = 0; b < batch; ++b) reduction.apply(from.data(), into.data(), reduced_bytes);
+        samples.push_back(static_cast<double>(batch * reduced_bytes) /
+                          static_cast<double>(now_ns() - begin));
+    }
+    return median(samples);
 }
 
 }  // namespace
 
-MicroRows measure_build(const Job& job, int repetitions) {
-    MicroRows rows;
-    if (job.rank == 0) {  // the other rank sleeps in the next collective
-        for (const CollectiveSpec& spec : catalogue()) add_rows(rows, spec, repetitions);
-        add_circulant_row(rows, "bcast", repetitions);
-        add_circulant_row(rows, "reduce", repetitions);
+int bench_micro(int repetitions) {
+    const Combination combinations[] = {
+        {WEFT_SUM, WEFT_FLOAT64}, {WEFT_SUM, WEFT_FLOAT32}, {WEFT_SUM, WEFT_INT32},
+        {WEFT_MAX, WEFT_FLOAT64}, {WEFT_BAND, WEFT_UINT64},
+    };
+    Table table({"measured", "median", ""}, Table::Last::words);
+    for (const CollectiveSpec& spec : catalogue()) add_rows(table, spec, repetitions);
+    for (const char* collective : {"bcast", "reduce"})
+        add_circulant_row(table, collective, repetitions);
+    for (const Combination& c : combinations) {
+        Result<Reduction> reduction = bind_reduction(c.op, c.type);
+        if (!reduction.is_ok()) fail("%s", last_detail());
+        table.add({std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type) +
+                       ", 64 KiB",
+                   fixed(gigabytes_per_second(*reduction, repetitions), 1), "GB/s"});
     }
-    must(weft_barrier(job.comm), "weft_barrier");
-    return rows;
+    table.print(stdout);
+    return 0;
 }
 
 }  // namespace weft::bench
