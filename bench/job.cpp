@@ -57,6 +57,15 @@ std::string transports_in_use(const Job& job) {
     return text.empty() ? "none" : text;
 }
 
+std::string first_sentence(const Job& world, const std::string& mine) {
+    using Sentence = std::array<char, 256>;
+    Sentence sentence{};
+    std::snprintf(sentence.data(), sentence.size(), "%s", mine.c_str());
+    for (const Sentence& one : gather(world, std::vector<Sentence>{sentence}))
+        if (one[0] != '\0') return one.data();
+    return "";
+}
+
 double slowest(const Job& job, double mine) {
     const std::vector<double> all = gather(job, std::vector<double>{mine});
     return *std::max_element(all.begin(), all.end());

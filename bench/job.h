@@ -47,4 +47,7 @@ std::string transports_in_use(const Job& job);
 // The largest `mine` of any rank. Collective.
 double slowest(const Job& job, double mine);
 
+// The first rank's sentence that is not empty; "": all are. Collective.
+std::string first_sentence(const Job& job, const std::string& mine);
+
 }  // namespace weft::bench

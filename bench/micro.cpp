@@ -32,7 +32,7 @@ constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 bool has_all_blocks(const CollectiveSpec& spec, const Algorithm& algorithm) {
     if (spec.is_among_neighbors()) return false;
     return spec.lists_blocks() ||
-           (spec.collective == algorithm::Collective::alltoall && algorithm.name == std::string("bruck"));
+           (spec.collective == weft::Collective::alltoall && algorithm.name == std::string("bruck"));
 }
 
 double build_us(const Algorithm& algorithm, const Problem& problem) {

@@ -153,7 +153,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/install/symbols_test.cpp
 target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp
                                  ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
 if(TARGET test_tools)
-    target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/table.cpp)
+    target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/print/conclusion.cpp
+                                      ${PROJECT_SOURCE_DIR}/bench/table.cpp)
+    target_link_libraries(test_tools PRIVATE nlohmann_json::nlohmann_json)
 endif()
 
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.

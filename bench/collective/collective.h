@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "bench/job.h"
 #include "bench/player/api.h"
-#include "bench/scenario/cell.h"
+#include "bench/collective/call_form.h"
 
 namespace weft::bench {
 

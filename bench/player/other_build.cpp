@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 
-#include "bench/player/agree.h"
 #include "bench/player/weft.h"
 
 namespace weft::bench {

@@ -1,22 +1,8 @@
 #include "bench/player/weft.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
-
 #include "bench/engines.h"
-#include "bench/player/agree.h"
 
 namespace weft::bench {
-
-std::string first_sentence(const Job& world, const std::string& mine) {
-    using Sentence = std::array<char, 256>;
-    Sentence sentence{};
-    std::snprintf(sentence.data(), sentence.size(), "%s", mine.c_str());
-    for (const Sentence& one : gather(world, std::vector<Sentence>{sentence}))
-        if (one[0] != '\0') return one.data();
-    return "";
-}
 
 WeftPlayer::WeftPlayer(const Api& api, weft_comm made_from, const Cell& cell, const Job& world)
     : api_(api), world_(world), form_(cell.call) {

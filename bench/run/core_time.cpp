@@ -4,7 +4,6 @@
 #include <memory>
 
 #include "base/clock.h"
-#include "bench/player/agree.h"
 #include "bench/sleep.h"
 #include "bench/spinner.h"
 

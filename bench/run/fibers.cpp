@@ -2,8 +2,6 @@
 
 #include <stdexcept>
 
-#include "bench/player/agree.h"
-
 #ifdef WEFT_BENCH_HAS_FIBERS
 #include "weft/fiber.hpp"
 #endif

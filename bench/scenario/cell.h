@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/collective/call_form.h"
+
 namespace weft::bench {
 
 using Json = nlohmann::json;
@@ -56,7 +58,6 @@ struct Progress {
     bool arrival = false;        // ... when something arrives
 };
 
-enum class CallForm : std::uint8_t { nonblocking, blocking, persistent };
 enum class BarrierOf : std::uint8_t { ours, mpi, both };
 enum class Timer : std::uint8_t { clock, cycles };
 

@@ -99,7 +99,8 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return weft_irotate(c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm, request);
+    return issue(c, c.job.api->rotate, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE,
+                 c.job.comm);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // The order statistics of the bench.
-#include "bench/dropin/where.h"
-#include "bench/overlap/advice.h"
-#include "bench/overlap/disturbed.h"
+#include "bench/print/conclusion.h"
 #include "bench/statistics.h"
 #include "bench/tune/contest.h"
 #include "support/test.h"
@@ -50,59 +48,6 @@ TEST(Statistics, AFewSamplesBoundNothing) {
     EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).high, std::numeric_limits<double>::infinity());
 }
 
-TEST(Disturbed, IsAnOverlapThatCannotBe) {
-    EXPECT_TRUE(is_disturbed(657, 1000, false));
-    EXPECT_TRUE(is_disturbed(-230, 1000, false));
-    for (const double percent : {-100.4, -3.0, 0.0, 99.0, 100.4}) {
-        EXPECT_FALSE(is_disturbed(percent, 1000, false)) << percent;
-    }
-    EXPECT_FALSE(is_disturbed(-230, 1000, true)) << "a spinning thread takes what it gets";
-    EXPECT_TRUE(is_disturbed(657, 1000, true));
-    EXPECT_FALSE(is_disturbed(657, 2, false)) << "too short to be told from noise";
-    EXPECT_TRUE(is_impossible(326)) << "whatever is shown";
-    EXPECT_FALSE(is_impossible(100.4));
-}
-
-TEST(Disturbed, IsMeasuredAgainButNotForEver) {
-    struct Row {
-        bool disturbed;
-        bool is_disturbed() const { return disturbed; }
-    };
-    for (const int disturbed : {0, 1, 2, 3, 10}) {
-        int runs = 0;
-        const auto rows = undisturbed([&] {
-            return std::vector<Row>{{false}, {runs++ < disturbed}};
-        });
-        EXPECT_EQ(runs, std::min(disturbed + 1, attempts_max));
-        EXPECT_EQ(rows[1].disturbed, disturbed >= attempts_max);
-    }
-}
-
-TEST(Summary, ConcludesFromWhatWasMeasured) {
-    const JudgedRow good{{{"thread", 80}, {"kernel", 60}}, false};
-    const JudgedRow bad{{{"thread", 326}, {"kernel", 90}}, true};
-    EXPECT_EQ(advice(std::vector{good}, true), "thread hides 80 % in the median of the rows.");
-    EXPECT_EQ(advice(std::vector{good, bad}, true),
-              "thread hides 80 % in the median of the rows that were not disturbed.");
-    EXPECT_EQ(advice(std::vector{good, bad, bad}, true),
-              "none, because 2 of 3 rows were disturbed.");
-    EXPECT_EQ(advice(std::vector{bad}, true), "none, because 1 of 1 rows were disturbed.");
-    const JudgedRow with_auto{{{"thread", 80}, {"auto", 78}}, false};
-    EXPECT_EQ(advice(std::vector{with_auto}, false),
-              "thread hides 80 % in the median of the rows; auto, the default, does as well.");
-    const JudgedRow with_slow_auto{{{"thread", 80}, {"auto", 20}}, false};
-    EXPECT_EQ(advice(std::vector{with_slow_auto}, false),
-              "thread hides 80 % in the median of the rows; auto, the default, hides 20 %.");
-    const JudgedRow nothing{{{"auto", 3}, {"thread", 4}}, false};
-    EXPECT_TRUE(advice(std::vector{nothing}, true).starts_with("little or nothing can be gained"));
-}
-
-TEST(Summary, HasOneThresholdOfQuiet) {
-    EXPECT_TRUE(quietness(5.4).starts_with("The machine was quiet: other programs took 5 %"));
-    for (const double lost : {5.6, 10.0, 13.0})
-        EXPECT_TRUE(quietness(lost).starts_with("The machine was not quiet: ")) << lost;
-}
-
 // The interval of 10 samples' median goes from the 2nd to the 9th of them.
 std::vector<double> between(double low, double high) {
     std::vector<double> us(10, (low + high) / 2);
@@ -131,20 +76,25 @@ TEST(Contest, LeavesOutWhatIsSurelySlower) {
     EXPECT_FALSE(all[1].is_in) << "for ever";
 }
 
-TEST(Where, NamesTheSizesOfEachCollective) {
-    EXPECT_EQ(where({}), "none");
-    const Finding no = {"gather", "8", false};
-    EXPECT_EQ(where(std::vector{no}), "none");
-    const std::vector<Finding> places = {
-        {"barrier", "", true},    {"bcast", "8", true},     {"bcast", "1K", true},
-        {"reduce", "8", false},   {"reduce", "1K", true},   {"reduce", "64K", true},
-        {"gather", "8", true},    {"gather", "1K", true},   {"gather", "64K", false},
-        {"scatter", "8", true},   {"scatter", "1K", false}, {"scatter", "64K", true},
-        {"alltoall", "8", false}, {"alltoall", "1K", true}, {"alltoall", "64K", true},
-        {"alltoall", "1M", false}};
-    EXPECT_EQ(where(places),
-              "barrier, bcast, reduce from 1K, gather up to 1K, scatter 8, scatter 64K, alltoall "
-              "1K to 64K");
+TEST(ThreeSentences, SayForWhomHowMuchAndWhatNext) {
+    const Gain here = {"within this machine", "thread", 4, 2, 6, 0};
+    const Gain nodes = {"between nodes", "kernel", 91, 60, 6, 1};
+    EXPECT_EQ(three_sentences({here, nodes}),
+              "Programs that compute while collectives run gain time between nodes, but not within "
+              "this machine.\n"
+              "In the median of the rows, within this machine thread hides 4 % of the shorter one "
+              "of computation and collective, and auto, the default, as much; between nodes kernel "
+              "hides 91 % of the shorter one of computation and collective, and auto, the default, "
+              "60 %.\n"
+              "Next: run your program with WEFT_ENGINE=kernel, which does better than the default "
+              "between nodes.");
+}
+
+TEST(ThreeSentences, DrawNoConclusionIfMostRowsAreDisturbed) {
+    const Gain nodes = {"between nodes", "kernel", 91, 60, 2, 3};
+    EXPECT_TRUE(three_sentences({nodes}).starts_with(
+        "No conclusion: 3 of 5 rows were disturbed."));
+    EXPECT_EQ(three_sentences({}), "No conclusion: nothing was measured.");
 }
 
 }  // namespace weft::bench::bench_statistics_test

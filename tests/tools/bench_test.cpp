@@ -1,0 +1,242 @@
+// What `weft bench` promises, tried from outside. Only lower bounds of times that are slept, and
+// shares of operations whose times are known, are looked at.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/statistics.h"
+#include "support/process.h"
+#include "support/test.h"
+
+namespace weft::test::bench_test {
+
+using Json = nlohmann::json;
+
+const std::string bench = WEFT_BUILD_DIR "/weft bench ";
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+// Fails unless every line is an object.
+std::vector<Json> lines_of(const std::string& path) {
+    std::ifstream file(path);
+    std::vector<Json> lines;
+    for (std::string line; std::getline(file, line);) {
+        lines.push_back(Json::parse(line, nullptr, false));
+        EXPECT_TRUE(lines.back().is_object()) << line;
+    }
+    return lines;
+}
+
+std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kind) {
+    std::vector<Json> found;
+    for (const Json& line : lines)
+        if (line.value("kind", "") == kind) found.push_back(line);
+    return found;
+}
+
+// By repetition, the slowest rank's.
+std::vector<double> times(const std::vector<Json>& lines, const Json& cell,
+                          const std::string& column) {
+    const Json& columns = cell.at("columns");
+    const auto at = static_cast<std::size_t>(
+        std::find(columns.begin(), columns.end(), column) - columns.begin());
+    std::vector<double> found;
+    for (const Json& sample : of_kind(lines, "sample")) {
+        if (sample.at("cell") != cell.at("id")) continue;
+        double slowest = 0;
+        for (const Json& rank : sample.at("ranks"))
+            slowest = std::max(slowest, rank.at(at).get<double>());
+        found.push_back(slowest);
+    }
+    return found;
+}
+
+// Operations of 20 ms that pass by a timer: how much of them is hidden is known.
+TEST(Bench, MeasuresTheShareThatATimerHides) {
+    const Folder folder;
+    write(folder / "timer.json", R"({"name": "timer", "says": "hidden", "bytes": "2M",
+        "cores": "none", "compute": {"for": "20ms", "what": "sleep"},
+        "repetitions": 7, "until": 0, "members": [
+        {"name": "0", "implementation": "timer", "hides": 0},
+        {"name": "50", "implementation": "timer", "hides": 0.5},
+        {"name": "100", "implementation": "timer", "hides": 1}]})");
+    const std::string samples = folder / "samples";
+    const Finished done = expect_success(bench + (folder / "timer.json") + " --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const std::vector<Json> cells = of_kind(lines, "cell");
+    ASSERT_EQ(cells.size(), 3u);
+    for (const Json& cell : cells) {
+        const double work = bench::median(times(lines, cell, "work"));
+        const double blocking = bench::median(times(lines, cell, "blocking"));
+        const double total = bench::median(times(lines, cell, "total"));
+        const double hidden = 100 * (work + blocking - total) / std::min(work, blocking);
+        EXPECT_NEAR(hidden, std::stod(cell.at("member").get<std::string>()), 3) << cell;
+    }
+    EXPECT_TRUE(contains(done.out, "timer:"));
+}
+
+TEST(Bench, FailsIfAResultIsWrong) {
+    const Folder folder;
+    write(folder / "wrong.json", R"({"name": "wrong", "bytes": "4M", "cores": "none",
+        "compute": {"who": "none"}, "members": [{"implementation": "timer:wrong"}]})");
+    const std::string samples = folder / "samples";
+    const Finished done = run(bench + (folder / "wrong.json") + " --json " + samples);
+    EXPECT_EQ(done.status, 1);
+    EXPECT_TRUE(contains(done.err, "ibcast of 4194304 bytes: wrong result: byte "));
+    EXPECT_TRUE(contains(done.out, "These samples are not complete"));
+    const std::vector<Json> ends = of_kind(lines_of(samples), "end");
+    ASSERT_EQ(ends.size(), 1u);
+    EXPECT_EQ(ends[0].at("complete"), false);
+}
+
+TEST(Bench, WritesWhatItsScenarioSaysAndEveryRepetition) {
+    const Folder folder;
+    const std::string samples = folder / "samples";
+    expect_success(bench +
+                   "overlap --set collective=ibcast,ibarrier --set bytes=1K,4K --set ranks=3 "
+                   "--set cores=none --set engine=thread --set repetitions=2 --set "
+                   "progress=tests:3 --set call=persistent --set algorithm=bcast=chain --set "
+                   "compute.for=3ms --set compute.what=sleep --seed 7 --json " +
+                   samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const Json run_line = lines.at(0);
+    EXPECT_EQ(run_line.at("kind"), "run");
+    EXPECT_EQ(run_line.at("schema"), 1);
+    EXPECT_EQ(run_line.at("seed"), 7);
+    EXPECT_EQ(run_line.at("weft").at("version"), WEFT_VERSION);
+    EXPECT_EQ(run_line.at("scenarios").at("overlap").at("compute").at("for"), "3ms");
+    const std::vector<Json> cells = of_kind(lines, "cell");
+    ASSERT_EQ(cells.size(), 6u) << "2 members of ibcast 1K, ibcast 4K and ibarrier";
+    std::set<int> contests;
+    for (const Json& cell : cells) {
+        contests.insert(cell.at("contest").get<int>());
+        EXPECT_EQ(cell.at("call"), "persistent");
+        EXPECT_EQ(cell.at("progress"), "tests:3");
+        EXPECT_EQ(cell.at("algorithm"), "bcast=chain");
+        EXPECT_EQ(cell.at("ranks"), 3);
+        for (const double us : times(lines, cell, "work")) EXPECT_GE(us, 3000);
+        for (const double us : times(lines, cell, "tests")) EXPECT_GT(us, 0);
+    }
+    EXPECT_EQ(contests.size(), 3u);
+    const std::vector<Json> all = of_kind(lines, "sample");
+    ASSERT_EQ(all.size(), 12u);
+    std::set<int> orders;
+    for (const Json& sample : all) {
+        orders.insert(sample.at("order").get<int>());
+        ASSERT_EQ(sample.at("ranks").size(), 3u);
+        for (const Json& rank : sample.at("ranks"))
+            EXPECT_EQ(rank.size(), cells[0].at("columns").size());
+    }
+    EXPECT_EQ(orders, (std::set<int>{0, 1, 2, 3}));
+    EXPECT_EQ(lines.back().at("kind"), "end");
+    EXPECT_EQ(lines.back().at("complete"), true);
+}
+
+TEST(Bench, StartsLateRanksLate) {
+    const Folder folder;
+    write(folder / "late.json", R"({"name": "late", "collective": "ibarrier", "cores": "none",
+        "compute": {"who": "none"}, "late": {"who": [0], "by": "5ms"}, "repetitions": 3,
+        "members": [{"engine": "manual"}]})");
+    const std::string samples = folder / "samples";
+    expect_success(bench + (folder / "late.json") + " --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const Json cell = of_kind(lines, "cell").at(0);
+    for (const double us : times(lines, cell, "total")) EXPECT_GE(us, 4000);
+}
+
+TEST(Bench, RunsTwoBuildsInOneJob) {
+    const Folder folder;
+    const std::string samples = folder / "samples";
+    expect_success(bench + "builds --build " WEFT_BUILD_DIR
+                   " --set collective=ibcast,iallreduce --set bytes=8,100K --set repetitions=2 "
+                   "--set cores=none --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    EXPECT_EQ(of_kind(lines, "missing").size(), 0u);
+    EXPECT_EQ(of_kind(lines, "sample").size(), 4u * 3 * 2);
+    EXPECT_EQ(of_kind(lines, "cell").at(0).at("implementation"), "build:" WEFT_BUILD_DIR);
+}
+
+TEST(Bench, NamesWhatIsMissing) {
+    const Finished done = expect_success(
+        bench + "builds --set collective=ibarrier --set repetitions=1 --set cores=none");
+    EXPECT_TRUE(contains(done.out, "Missing: builds, old: --build PATH names the other build"));
+    const Finished other = expect_success(
+        bench + "builds --build /nowhere --set collective=ibarrier --set repetitions=1");
+    EXPECT_TRUE(contains(other.out, "Missing: builds, old: /nowhere: cannot open"));
+}
+
+TEST(Bench, RefusesWithTheValueAndWhatIsExpected) {
+    const Folder folder;
+    write(folder / "bad.json", "{\"name\": \"bad\", ");
+    write(folder / "unknown.json", R"({"name": "unknown", "colour": 1})");
+    write(folder / "rank.json", R"({"name": "rank", "compute": {"who": [2]}})");
+    const std::vector<std::pair<std::string, std::string>> refused = {
+        {"nothing", "scenario = \"nothing\"; expected one of aa, all, "},
+        {folder / "none.json", "none.json: cannot be read"},
+        {folder / "bad.json", "bad.json: [json.exception.parse_error"},
+        {folder / "unknown.json", "unknown axis \"colour\"; expected "},
+        {folder / "rank.json", "rank 2 of 2 computes or is late; expected fewer"},
+        {"aa --set bytes=64Q", "bytes = \"64Q\"; expected a size, a range as 8:4M"},
+        {"aa --set bytes", "--set bytes; expected AXIS=VALUES"},
+        {"aa --set colour=1", "--set colour=1: unknown axis; expected "},
+        {"aa --set ranks=0", "ranks = \"0\"; expected a number from "},
+        {"aa --set collective=ibcst", "collective = \"ibcst\"; expected one of ibarrier"},
+        {"aa --set progress=test:3", "progress = \"test:3\"; expected none, tests:N"},
+        {"aa --set compute.for=fast", "\"fast\" is no time; expected one such as 300us"},
+        {"aa --set compute.what=dance", "compute.what = \"dance\"; expected one of loop, sleep"},
+        {"aa --set compute.where=here", "compute has \"where\"; expected who, for, what"},
+        {"aa --set call=phone", "call = \"phone\"; expected one of nonblocking, blocking"},
+        {"aa --set repetitions=0", "repetitions = \"0\"; expected 1 to 1000000"},
+    };
+    for (const auto& [arguments, sentence] : refused) {
+        const Finished done = run(bench + arguments);
+        EXPECT_EQ(done.status, 2) << arguments;
+        EXPECT_TRUE(contains(done.err, sentence)) << arguments << "\n" << done.err;
+        EXPECT_EQ(done.out, "") << arguments;
+    }
+}
+
+TEST(Bench, KeepsTheSamplesWhenItIsInterrupted) {
+    const Folder folder;
+    const std::string samples = folder / "samples";
+    const Finished done =
+        run(bench + "aa --set bytes=8 --set repetitions=1000000 --set until=0 --set cores=none "
+                    "--json " + samples +
+            " & for i in $(seq 1000); do grep -q sample " + samples +
+            " 2>/dev/null && break; sleep 0.01; done; kill -INT $!; wait $!");
+    EXPECT_EQ(done.status, 130);
+    EXPECT_TRUE(contains(done.out, "These samples are not complete: the run was interrupted"));
+    const std::vector<Json> lines = lines_of(samples);
+    EXPECT_GE(of_kind(lines, "sample").size(), 1u);
+    EXPECT_EQ(lines.back().at("complete"), false);
+}
+
+TEST(Bench, ShowsAFileOfSamplesAgain) {
+    const Folder folder;
+    const std::string samples = folder / "samples";
+    const Finished done = expect_success(
+        bench + "aa --set bytes=8 --set repetitions=2 --set cores=none --json " + samples);
+    EXPECT_EQ(expect_success(bench + "--show " + samples).out, done.out);
+    write(samples, "{\"kind\": \"run\", \"schema\": 2}\n");
+    const Finished later = run(bench + "--show " + samples);
+    EXPECT_EQ(later.status, 1);
+    EXPECT_TRUE(contains(later.err, "samples:1: schema = 2; this program reads 1"));
+}
+
+TEST(Bench, HasTheScenariosThatItLists) {
+    const Finished done = expect_success(bench + "--list");
+    for (const char* name : {"all", "overlap", "background", "latency", "cpu", "idle", "relay",
+                             "waits", "pipeline", "start", "fibers", "builds", "aa"}) {
+        EXPECT_TRUE(contains("\n" + done.out, std::string("\n") + name + " "));
+        expect_success(bench + name + std::string(" --plan --build somewhere"));
+    }
+}
+
+TEST(Bench, MeasuresBuildingAndReducing) {
+    const Finished done = expect_success(bench + "micro --repetitions 1");
+    EXPECT_TRUE(contains(done.out, "building bcast circulant, 1,048,576 ranks "));
+    EXPECT_TRUE(contains(done.out, "reducing sum of float64, 64 KiB "));
+}
+
+}  // namespace weft::test::bench_test
