@@ -5,7 +5,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/statistics.h"
 #include "support/process.h"
 #include "support/test.h"
 
@@ -52,12 +51,13 @@ std::vector<double> times(const std::vector<Json>& lines, const Json& cell,
     return found;
 }
 
-// Operations of 20 ms that pass by a timer: how much of them is hidden is known.
+// Operations of 20 ms that pass by a timer: how much of them is hidden is known. A busy machine
+// only makes sleeps longer, so the shortest repetition is the one to judge by.
 TEST(Bench, MeasuresTheShareThatATimerHides) {
     const Folder folder;
     write(folder / "timer.json", R"({"name": "timer", "says": "hidden", "bytes": "2M",
         "cores": "none", "compute": {"for": "20ms", "what": "sleep"},
-        "repetitions": 7, "until": 0, "members": [
+        "repetitions": 8, "until": 0, "members": [
         {"name": "0", "implementation": "timer", "hides": 0},
         {"name": "50", "implementation": "timer", "hides": 0.5},
         {"name": "100", "implementation": "timer", "hides": 1}]})");
@@ -67,9 +67,12 @@ TEST(Bench, MeasuresTheShareThatATimerHides) {
     const std::vector<Json> cells = of_kind(lines, "cell");
     ASSERT_EQ(cells.size(), 3u);
     for (const Json& cell : cells) {
-        const double work = bench::median(times(lines, cell, "work"));
-        const double blocking = bench::median(times(lines, cell, "blocking"));
-        const double total = bench::median(times(lines, cell, "total"));
+        const auto shortest = [&](const char* column) {
+            return std::ranges::min(times(lines, cell, column));
+        };
+        const double work = shortest("work");
+        const double blocking = shortest("blocking");
+        const double total = shortest("total");
         const double hidden = 100 * (work + blocking - total) / std::min(work, blocking);
         EXPECT_NEAR(hidden, std::stod(cell.at("member").get<std::string>()), 3) << cell;
     }
@@ -203,9 +206,9 @@ TEST(Bench, KeepsTheSamplesWhenItIsInterrupted) {
     const Finished done =
         run(bench + "aa --set bytes=8 --set repetitions=1000000 --set until=0 --set cores=none "
                     "--json " + samples +
-            " & for i in $(seq 1000); do grep -q sample " + samples +
-            " 2>/dev/null && break; sleep 0.01; done; kill -INT $!; wait $!");
-    EXPECT_EQ(done.status, 130);
+            " & for i in $(seq 1000); do grep -q '\"kind\":\"sample\"' " + samples +
+            " 2>/dev/null && break; sleep 0.01; done; kill $!; wait $!");
+    EXPECT_EQ(done.status, 143);
     EXPECT_TRUE(contains(done.out, "These samples are not complete: the run was interrupted"));
     const std::vector<Json> lines = lines_of(samples);
     EXPECT_GE(of_kind(lines, "sample").size(), 1u);
