@@ -8,6 +8,7 @@
 #include "base/transport_kind.h"
 #include "bench/loggp/loggp.h"
 #include "bench/micro.h"
+#include "bench/player/mpi_job.h"
 #include "bench/predict/predict.h"
 #include "bench/print/print.h"
 #include "bench/run/rank.h"
@@ -39,36 +40,42 @@ void end_with(int status) {
     if (status != 0) throw CLI::RuntimeError(status);
 }
 
-void add_testbed_options(CLI::App& command, Testbed& testbed, bool takes_mpi = false) {
+void add_place_options(CLI::App& command, Cell& place, bool takes_mpi = false) {
     std::vector<std::string> transports;
     for (const TransportTraits& one : transport_list)
         if (takes_mpi || !one.needs_mpi) transports.emplace_back(one.name);
-    command.add_option("--ranks", testbed.ranks, "How many ranks")
+    command.add_option("--ranks", place.ranks, "How many ranks")
         ->check(CLI::Range(1, ranks_max))
         ->capture_default_str();
-    command.add_option("--bind", testbed.bind, "core: rank r stays on the r-th core; none")
-        ->check(CLI::IsMember({"core", "none"}))
-        ->capture_default_str();
     command
-        .add_option("--transport", testbed.transport,
+        .add_option_function<std::string>(
+            "--bind",
+            [&place](const std::string& bind) {
+                if (bind == "none" && place.cores.empty()) place.cores = bind;
+            },
+            "core: rank r stays on the r-th core; none")
+        ->check(CLI::IsMember({"core", "none"}))
+        ->default_str("core");
+    command
+        .add_option("--transport", place.transport,
                     "auto, or the name of one, as for WEFT_TRANSPORT")
         ->check(CLI::IsMember(transports))
         ->capture_default_str();
     command
-        .add_option("--nodes", testbed.nodes,
+        .add_option("--nodes", place.nodes,
                     "Nodes of an emulated cluster, as for weft run; 0: this machine alone")
         ->check(CLI::Range(0, ranks_max))
         ->capture_default_str();
-    command.add_option("--rate", testbed.rate, "Rate of each link of a node")
+    command.add_option("--rate", place.link.rate, "Rate of each link of a node")
         ->capture_default_str();
-    command.add_option("--links", testbed.links, "Links per node, as for weft run")
+    command.add_option("--links", place.link.links, "Links per node, as for weft run")
         ->check(CLI::Range(1, cluster_links_max))
         ->capture_default_str();
     command
-        .add_option("--gso", testbed.gso_bytes,
+        .add_option("--gso", place.link.gso,
                     "Bytes of the largest packet that a node's link takes, as for weft run")
         ->check(CLI::Range(1500, 65536));
-    command.add_option("--cores", testbed.cores,
+    command.add_option("--cores", place.cores,
                        "Rank r stays on the r-th of these cores, such as 0,1; instead of --bind");
 }
 
@@ -82,7 +89,7 @@ void add_loggp(CLI::App& bench) {
     CLI::App* command = bench.add_subcommand(
         "loggp", "LogGP's parameters of a transport, with confidence intervals");
     command
-        ->add_option("--engine", options->engine,
+        ->add_option("--engine", options->place.engine,
                      "Progress engine: " + engine_names(/*with_hidden=*/true))
         ->capture_default_str();
     command->add_option("--small", options->small, "Bytes of small messages, as 1,8,64");
@@ -95,12 +102,12 @@ void add_loggp(CLI::App& bench) {
     command->add_flag("--simulated", options->is_simulated,
                       "Measure the simulator instead, which has the parameters that follow");
     simulate::add_parameter_options(*command, options->parameters);
-    command->add_option("--against", options->against.mpis,
+    command->add_option("--against", options->mpis,
                         "Measure Weft over the messages of this MPI: mpich, openmpi or impi");
-    add_testbed_options(*command, options->testbed, /*takes_mpi=*/true);
+    add_place_options(*command, options->place, /*takes_mpi=*/true);
     command->callback([command, options] {
-        if (options->against.is_wanted())
-            set_unless_given(*command, "--transport", options->testbed.transport, {"mpi"});
+        if (!options->mpis.empty())
+            set_unless_given(*command, "--transport", options->place.transport, {"mpi"});
         end_with(bench_loggp(*options));
     });
 }
@@ -131,7 +138,7 @@ void add_predict(CLI::App& bench) {
         "--idle-share", options->idle_share,
         "The CPU's idle share by the case paper's equations, beside getrusage, for 2, 4, "
         "... ranks");
-    add_testbed_options(*command, options->testbed);
+    add_place_options(*command, options->place);
     command->callback([command, options] {
         if (options->idle_share) {
             if (!options->collectives.empty())
@@ -159,16 +166,17 @@ int bench_scenarios(ScenarioOptions& options) {
     }
     if (!options.show.empty()) return print_samples(stdout, options.show);
     if (options.choice.names.empty()) options.choice.names = {"all"};
-    if (options.choice.mpis == std::vector<std::string>{"all"})
-        options.choice.mpis = {"mpich", "openmpi", "impi"};
-    Result<Plan> plan = expand(options.choice);
+    Result<std::vector<std::string>> mpis = find_mpis(options.choice.mpis);
+    if (mpis.is_ok() && mpis->empty() && options.choice.async)
+        mpis = failure(WEFT_REFUSED_ARGUMENT, "--async without --against");
+    if (mpis.is_ok()) options.choice.mpis = *mpis;
+    Result<Plan> plan = mpis.is_ok() ? expand(options.choice) : Result<Plan>(mpis.status());
     if (!plan.is_ok()) {
         std::fprintf(stderr, "weft bench: %s\n", last_detail());
         return 2;
     }
     if (options.plan) {
-        for (const JobPlan& job : plan->jobs)
-            std::printf("%s\n", to_json(job).dump(2).c_str());
+        for (const JobPlan& job : plan->jobs) std::printf("%s\n", to_json(job).dump(2).c_str());
         return 0;
     }
     std::optional<TemporaryFolder> folder;
@@ -229,7 +237,7 @@ void add_tune(CLI::App& app) {
     command->add_flag("--all-repetitions", options->all_repetitions,
                       "Measure every algorithm so often, also slow ones and narrow intervals");
     command->add_option("-o,--output", options->output, "The table")->capture_default_str();
-    add_testbed_options(*command, options->testbed);
+    add_place_options(*command, options->place);
     command->callback([options] { end_with(tune(*options)); });
 }
 

@@ -2,16 +2,19 @@
 
 #include <stdlib.h>
 
-#include "bench/rivals/rival.h"
+#include "bench/player/mpi.h"
 
 namespace weft::bench {
 
+void prefer_no_engine() { setenv("WEFT_ENGINE", "manual", /*overwrite=*/0); }
+
 Job join_job(int ranks) {
     Job job;
-    // Then a contestant's communicator has dedicated connections only if its own engine wants them.
-    setenv("WEFT_ENGINE", "manual", /*overwrite=*/0);
-    // If an MPI is measured, it has already brought the ranks together.
-    if (Rival::of_this_job() == nullptr) must(weft_init(), "weft_init");
+    // If an MPI is measured, it brings the ranks together.
+    if (Mpi::of_this_job() == nullptr) {
+        prefer_no_engine();
+        must(weft_init(), "weft_init");
+    }
     job.comm = weft_comm_world();
     must(weft_comm_rank(job.comm, &job.rank), "weft_comm_rank");
     must(weft_comm_size(job.comm, &job.ranks), "weft_comm_size");
@@ -22,7 +25,7 @@ Job join_job(int ranks) {
 void leave_job() {
     must(weft_barrier(weft_comm_world()), "weft_barrier");
     must(weft_finalize(), "weft_finalize");
-    if (const Rival* rival = Rival::of_this_job()) rival->finalize();
+    if (const Mpi* mpi = Mpi::of_this_job()) mpi->finalize();
 }
 
 }  // namespace weft::bench

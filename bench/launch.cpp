@@ -1,12 +1,10 @@
 // Runs this program again under `weft run`.
 #include "bench/launch.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <CLI/CLI.hpp>
 
 #include <array>
 #include <cerrno>
@@ -17,24 +15,10 @@
 #include <cstring>
 #include <iterator>
 
-#include "bench/rivals/rival.h"
+#include "bench/player/mpi.h"
 
 namespace weft::bench {
 namespace {
-
-// The command line of `weft run` up to the program. 0 ranks: it runs once, beside the nodes.
-std::vector<std::string> run_on(const Testbed& testbed, int ranks) {
-    std::vector<std::string> words = {this_program(), "run"};
-    if (ranks > 0) words.insert(words.end(), {"-n", std::to_string(ranks)});
-    if (ranks == 0) words.emplace_back("--exec-per-node");
-    if (testbed.cores.empty()) {
-        words.insert(words.end(), {"--bind", testbed.bind});
-    } else {
-        words.insert(words.end(), {"--cores", testbed.cores});
-    }
-    for (const std::string& word : cluster_arguments(testbed)) words.push_back(word);
-    return words;
-}
 
 [[noreturn]] void become(const char* program, std::vector<std::string> words,
                          std::vector<std::string> settings) {
@@ -60,7 +44,7 @@ void end_job(int number, siginfo_t* info, void*) {
 }
 
 // Waits for it. Returns its exit status.
-int finish_quietly(const char* program, std::vector<std::string> words,
+int finish(const char* program, std::vector<std::string> words,
            const std::vector<std::string>& settings) {
     std::fflush(stdout);
     const pid_t child = fork();
@@ -88,13 +72,6 @@ int finish_quietly(const char* program, std::vector<std::string> words,
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-int finish(const char* program, std::vector<std::string> words,
-           const std::vector<std::string>& settings) {
-    const int status = finish_quietly(program, std::move(words), settings);
-    if (ended_by != 0) throw CLI::RuntimeError(128 + ended_by);
-    return status;
-}
-
 constexpr const char* self = "/proc/self/exe";
 
 }  // namespace
@@ -106,49 +83,15 @@ std::string this_program() {
 }
 
 bool is_rank() {
-    return std::getenv("WEFT_RANK") != nullptr || std::getenv(rival_name_setting) != nullptr;
-}
-
-std::vector<std::string> settings_of(const Launch& job) {
-    std::vector<std::string> settings = job.settings;
-    if (job.testbed.transport != "auto") {
-        settings.push_back("WEFT_TRANSPORT=" + job.testbed.transport);
-    }
-    return settings;
+    return std::getenv("WEFT_RANK") != nullptr || std::getenv(mpi_name_setting) != nullptr;
 }
 
 int run_program(std::vector<std::string> words, const std::vector<std::string>& settings) {
-    return finish_quietly(self, std::move(words), settings);
+    return finish(self, std::move(words), settings);
 }
 
 int interrupted() { return ended_by; }
 
 int run_shell(const std::string& command) { return finish("/bin/sh", {"sh", "-c", command}, {}); }
-
-int run_beside_nodes(const Testbed& testbed, const std::string& command) {
-    std::vector<std::string> words = run_on(testbed, 0);
-    words.insert(words.end(), {"sh", "-c", command});
-    return finish(self, std::move(words), {});
-}
-
-int launch(const Launch& job) {
-    std::vector<std::string> words = run_on(job.testbed, job.testbed.ranks);
-    words.push_back(this_program());
-    words.insert(words.end(), job.arguments.begin(), job.arguments.end());
-    return finish(self, std::move(words), settings_of(job));
-}
-
-bool is_available(const Testbed& testbed) {
-    // A job that does nothing.
-    std::vector<std::string> words = run_on(testbed, testbed.nodes);
-    words.emplace_back("true");
-    return finish(self, std::move(words), {}) == 0;
-}
-
-int usable_cores() {
-    cpu_set_t mask;
-    if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 1;
-    return CPU_COUNT(&mask);
-}
 
 }  // namespace weft::bench

@@ -9,6 +9,8 @@ namespace weft::bench {
 
 Result<const Collective*> find_collective(const std::string& name) {
     std::string known;
+    for (const Collective* call : calls_with_nothing_to_do())
+        if (name == call->name) return call;
     for (const Collective* collective : collectives()) {
         if (name == collective->name) return collective;
         known += known.empty() ? collective->name : std::string(", ") + collective->name;
@@ -21,7 +23,11 @@ Case make_case(const Job& job, const Collective& collective, std::int64_t bytes)
     const auto size = static_cast<std::size_t>(bytes);
     const std::size_t send_bytes = collective.send_bytes(size, job.ranks);
     const std::size_t recv_bytes = collective.recv_bytes(size, job.ranks);
-    return {job, size, PageBuffer(send_bytes), PageBuffer(recv_bytes), PageBuffer(recv_bytes),
+    return {job,
+            size,
+            PageBuffer(send_bytes),
+            PageBuffer(recv_bytes),
+            PageBuffer(recv_bytes),
             CallForm::nonblocking};
 }
 

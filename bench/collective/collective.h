@@ -90,6 +90,8 @@ inline std::size_t all_blocks(std::size_t bytes, int ranks) {
 const std::size_t* equal_counts(const Job& job, std::size_t count);
 
 std::span<const Collective* const> collectives();
+// "nothing:wait" and others: no collectives, but found by their names likewise.
+std::span<const Collective* const> calls_with_nothing_to_do();
 
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<const Collective*> find_collective(const std::string& name);

@@ -6,52 +6,48 @@
 #include <cstdio>
 #include <vector>
 
-#include "bench/circumstances.h"
-#include "bench/contestants.h"
+#include "bench/engines.h"
 #include "bench/join.h"
-#include "bench/json_file.h"
-#include "bench/launch.h"
 #include "bench/loggp/fit.h"
 #include "bench/loggp/real_pair.h"
 #include "bench/loggp/simulated_pair.h"
+#include "bench/player/mpi.h"
+#include "bench/player/mpi_job.h"
+#include "bench/player/player.h"
+#include "bench/run/rows.h"
+#include "bench/run/task.h"
 #include "bench/sizes.h"
 #include "bench/table.h"
 
 namespace weft::bench {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LogGpOptions, small, eager, large, repetitions, json)
+
 namespace {
 
 constexpr const char* not_observable = "not observable";
 
-struct Plan {
-    Engine engine;
-    std::vector<LogGpSizes> classes;
-};
-
-Status check_mpi(const LogGpOptions& options) {
-    WEFT_RETURN_IF_NOT_OK(check(options.against, options.testbed));
-    const std::vector<std::string>& mpis = options.against.mpis;
-    if (mpis.size() > 1 || (mpis.size() == 1 && mpis.front() == "all"))
+Status check(const LogGpOptions& options) {
+    Result<std::vector<std::string>> mpis = find_mpis(options.mpis);
+    if (!mpis.is_ok()) return mpis.status();
+    if (mpis->size() > 1)
         return failure(WEFT_REFUSED_ARGUMENT, "--against names several MPIs; expected one");
-    if (options.testbed.transport == "mpi" && mpis.empty())
+    if (options.place.transport == "mpi" && mpis->empty())
         return failure(WEFT_REFUSED_ARGUMENT,
                        "transport = mpi; expected --against with it, which starts an MPI's ranks");
-    return ok;
+    if (options.place.ranks != 2) return failure(WEFT_REFUSED_ARGUMENT, "expected --ranks 2");
+    return find_engine(options.place.engine).status();
 }
 
-Result<Plan> make_plan(const LogGpOptions& options) {
-    WEFT_RETURN_IF_NOT_OK(check_mpi(options));
-    Result<Engine> engine = find_engine(options.engine);
-    if (!engine.is_ok()) return engine.status();
-    Plan plan{*engine, {}};
-    const bool is_shm =
-        (options.testbed.transport == "shm" || options.testbed.transport == "auto") &&
-        options.testbed.nodes == 0;
+Result<std::vector<LogGpSizes>> classes_of(const LogGpOptions& options, const Cell& place) {
+    const bool is_shm = (place.transport == "shm" || place.transport == "auto") && place.nodes == 0;
     const std::pair<const char*, std::string> chosen[] = {
         {"small", options.small.empty() ? "1,8,64,256,1K" : options.small},
         {"eager", !options.eager.empty() ? options.eager
                   : is_shm               ? "2K,4K,6K,8K"
                                          : "2K,8K,32K,64K"},
         {"rendezvous", !options.large.empty() ? options.large : "256K,512K,1M"}};
+    std::vector<LogGpSizes> classes;
     for (const auto& [name, text] : chosen) {
         Result<std::vector<std::int64_t>> sizes = parse_sizes(text);
         if (!sizes.is_ok()) return sizes.status();
@@ -61,9 +57,9 @@ Result<Plan> make_plan(const LogGpOptions& options) {
         if (sizes->size() < 2)
             return failure(WEFT_REFUSED_ARGUMENT, "%s sizes = %s; expected two or more", name,
                            text.c_str());
-        plan.classes.push_back({name, *sizes, std::string_view(name) == "rendezvous"});
+        classes.push_back({name, *sizes, std::string_view(name) == "rendezvous"});
     }
-    return plan;
+    return classes;
 }
 
 std::string text_of(const LogGpValue& value, int digits) {
@@ -72,11 +68,8 @@ std::string text_of(const LogGpValue& value, int digits) {
            fixed(value.interval.high, digits) + ")";
 }
 
-JsonLine json_of(const LogGpValue& value) {
-    return JsonLine()
-        .add("value", value.value)
-        .add("low", value.interval.low)
-        .add("high", value.interval.high);
+Row json_of(const LogGpValue& value) {
+    return {{"value", value.value}, {"low", value.interval.low}, {"high", value.interval.high}};
 }
 
 void print(const LogGpEstimate& estimate) {
@@ -113,101 +106,89 @@ void print(const LogGpEstimate& estimate) {
     others.print(stdout);
 }
 
-void write(const LogGpEstimate& estimate, JsonFile& file) {
+// What model::read_measured() reads: its lines keep this order.
+std::vector<Row> rows_of(const LogGpEstimate& estimate) {
+    std::vector<Row> rows;
     for (const LogGpClass& one : estimate.classes) {
-        JsonLine line;
-        line.add("messages", one.name)
-            .add("bytes_min", one.sizes.front())
-            .add("bytes_max", one.sizes.back());
+        Row row = {{"messages", one.name},
+                   {"bytes_min", one.sizes.front()},
+                   {"bytes_max", one.sizes.back()}};
         if (one.is_start_observable) {
-            line.add("L_ns", json_of(one.latency))
-                .add("o_s_ns", json_of(one.send_overhead))
-                .add("o_r_ns", json_of(one.recv_overhead));
+            row["L_ns"] = json_of(one.latency);
+            row["o_s_ns"] = json_of(one.send_overhead);
+            row["o_r_ns"] = json_of(one.recv_overhead);
         } else {
-            line.add("not_observable", "L_ns, o_s_ns, o_r_ns: the times vary by more");
+            row["not_observable"] = "L_ns, o_s_ns, o_r_ns: the times vary by more";
         }
         if (one.is_gap_observable)
-            line.add("g_ns", json_of(one.gap));
+            row["g_ns"] = json_of(one.gap);
         else
-            line.add("g", not_observable);
-        if (one.are_ends_along) line.add("ends", "along");
-        file.write(line.add("G_ns_per_byte", json_of(one.byte_gap))
-                       .add("O_ns_per_byte", json_of(one.byte_overhead))
-                       .add("O_s_ns_per_byte", json_of(one.byte_send_overhead))
-                       .add("O_r_ns_per_byte", json_of(one.byte_recv_overhead))
-                       .add("residual", one.residual));
+            row["g"] = not_observable;
+        if (one.are_ends_along) row["ends"] = "along";
+        row["G_ns_per_byte"] = json_of(one.byte_gap);
+        row["O_ns_per_byte"] = json_of(one.byte_overhead);
+        row["O_s_ns_per_byte"] = json_of(one.byte_send_overhead);
+        row["O_r_ns_per_byte"] = json_of(one.byte_recv_overhead);
+        row["residual"] = one.residual;
+        rows.push_back(std::move(row));
     }
-    JsonLine line;
+    Row others = Row::object();
     for (const auto& [name, value] : {std::pair{"gamma_ns_per_byte", estimate.byte_reduction},
                                       {"copy_ns_per_byte", estimate.byte_copy},
                                       {"o_post_ns", estimate.start},
                                       {"o_test_ns", estimate.test},
                                       {"t_wake_ns", estimate.wake}}) {
-        if (!std::isnan(value.value)) line.add(name, json_of(value));
+        if (!std::isnan(value.value)) others[name] = json_of(value);
     }
-    file.write(line);
+    rows.push_back(std::move(others));
+    return rows;
 }
 
-void report(const LogGpEstimate& estimate, const LogGpOptions& options, const Job& job,
-            const JsonLine& about) {
-    if (job.rank != 0) return;
+void report(const LogGpEstimate& estimate, const std::string& file, const Json& about) {
     print(estimate);
-    JsonFile file(job, options.json);
-    file.write(about);
-    write(estimate, file);
-    file.close();
-}
-
-int run_rank(const LogGpOptions& options, const Plan& plan, const std::vector<std::string>& words) {
-    bind_rank(options.testbed);
-    const Job job = join_job(options.testbed.ranks);
-    const std::optional<Contestant> chosen = contestant(job, plan.engine);
-    if (!chosen) fail("engine %s cannot be used", plan.engine.name);
-    switch_engine(job, plan.engine.value);
-    const std::string over = transports_in_use(job);
-    RealPair pair(chosen->job);
-    const LogGpEstimate estimate = estimate_loggp(pair, plan.classes, options.repetitions);
-    const JsonLine about = circumstances(job, options.testbed, words);
-    if (job.rank == 0)
-        std::printf(
-            "LogGP between 2 ranks over %s, engine %s: %s, median of %d (95 %% interval).\n\n",
-            over.c_str(), plan.engine.name, description(options.testbed).c_str(),
-            options.repetitions);
-    report(estimate, options, job, about);
-    leave_job();
-    return 0;
+    Rows rows(file);
+    rows.write(about);
+    for (const Row& row : rows_of(estimate)) rows.write(row);
 }
 
 }  // namespace
 
+int run_loggp_rank(const Json& json, const Cell& place, const Json& about) {
+    const auto options = json.get<LogGpOptions>();
+    Result<std::vector<LogGpSizes>> classes = classes_of(options, place);
+    const Job world = join_job(2);
+    std::string why;
+    const std::unique_ptr<Player> player = make_player(place, world, why);
+    if (!player) fail("engine %s cannot be used: %s", place.engine.c_str(), why.c_str());
+    player->enter();
+    const std::string over = transports_in_use(world);
+    RealPair pair(player->job(world));
+    const LogGpEstimate estimate = estimate_loggp(pair, *classes, options.repetitions);
+    player->leave();
+    if (world.rank == 0) {
+        std::printf(
+            "LogGP between 2 ranks over %s, engine %s: %s, median of %d (95 %% interval).\n\n",
+            over.c_str(), place.engine.c_str(), description(place).c_str(), options.repetitions);
+        report(estimate, options.json, about);
+    }
+    leave_job();
+    return 0;
+}
+
 int bench_loggp(const LogGpOptions& options) {
-    Result<Plan> plan = make_plan(options);
-    if (!plan.is_ok() || options.testbed.ranks != 2) {
-        std::fprintf(stderr, "weft bench loggp: %s\n",
-                     plan.is_ok() ? "expected --ranks 2" : last_detail());
+    Result<std::vector<LogGpSizes>> classes = classes_of(options, options.place);
+    if (!classes.is_ok() || !check(options).is_ok()) {
+        std::fprintf(stderr, "weft bench loggp: %s\n", last_detail());
         return 2;
     }
-    std::vector<std::string> words = {"bench",         "loggp",
-                                      "--engine",      options.engine,
-                                      "--repetitions", std::to_string(options.repetitions)};
-    for (const auto& [name, sizes] : {std::pair{"--small", options.small},
-                                      {"--eager", options.eager},
-                                      {"--large", options.large}}) {
-        if (!sizes.empty()) words.insert(words.end(), {name, sizes});
-    }
-    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
     if (options.is_simulated) {
         SimulatedPair pair(options.parameters);
         std::printf("LogGP between 2 ranks in the simulator.\n\n");
-        report(estimate_loggp(pair, plan->classes, 1), options, Job{.rank = 0, .ranks = 2},
-               JsonLine().add("transport", "simulated"));
+        report(estimate_loggp(pair, *classes, 1), options.json, {{"transport", "simulated"}});
         return 0;
     }
-    if (is_rank()) return run_rank(options, *plan, words);
-    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
-    for (const std::string& word : arguments(options.against)) words.push_back(word);
-    const Launch job{options.testbed, words};
-    return options.against.is_wanted() ? launch_against(options.against, job) : launch(job);
+    return launch_task(
+        {"loggp", options, options.place, options.mpis.empty() ? "" : options.mpis.front()});
 }
 
 }  // namespace weft::bench

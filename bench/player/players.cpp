@@ -29,6 +29,15 @@ constexpr Implementation implementations[] = {
     {"hand", make_by_hand},
     {"timer", make_timer},
     {"timer:wrong", make_timer},
+    {"sockets", make_sockets},
+    {"sockets:blocking", make_sockets},
+    {"sockets:spinning", make_sockets},
+    {"copy thread:", make_copy_thread},
+    {"mpi", make_mpi},
+    {"mpi:hand", make_mpi},
+    {"mpi:thread", make_mpi},
+    {"preload", make_mpi},
+    {"stub", make_mpi},
 };
 
 }  // namespace

@@ -12,5 +12,13 @@ using MakePlayer = std::unique_ptr<Player>(const Cell& cell, const Job& world, s
 MakePlayer make_by_hand;
 // Moves its bytes by a timer in real time, and hides a known share of it: to test measurements.
 MakePlayer make_timer;
+// Plain sockets between two ranks; "sockets:blocking" and "sockets:spinning" wait otherwise than by
+// sleeping.
+MakePlayer make_sockets;
+// A plain thread of each rank's, on one core: "copy thread:1".
+MakePlayer make_copy_thread;
+// The MPI whose launcher has started the job: "mpi"; "mpi:hand" and "mpi:thread", pipelines by hand;
+// "preload", what a program calls under `weft preload`; "stub", under a library that takes nothing.
+MakePlayer make_mpi;
 
 }  // namespace weft::bench

@@ -45,15 +45,15 @@ std::int64_t link_rest_ns(const std::string& rate) {
     return bits == 0 ? 0 : std::llround(1.25 * bucket_bytes * 8e9 / bits);
 }
 
-Status check_emulated(const Testbed& testbed) {
-    if (testbed.nodes == 0) return ok;
-    if (testbed.links != 1)
+Status check_emulated(const Cell& place) {
+    if (place.nodes == 0) return ok;
+    if (place.link.links != 1)
         return failure(WEFT_REFUSED_ARGUMENT, "links = %d; expected 1: a simulated node has one",
-                       testbed.links);
-    if (testbed.ranks % testbed.nodes != 0)
+                       place.link.links);
+    if (place.ranks % place.nodes != 0)
         return failure(WEFT_REFUSED_ARGUMENT,
-                       "%d ranks on %d nodes; expected as many ranks on each node", testbed.ranks,
-                       testbed.nodes);
+                       "%d ranks on %d nodes; expected as many ranks on each node", place.ranks,
+                       place.nodes);
     return ok;
 }
 
@@ -67,12 +67,12 @@ std::optional<Rank> shared_cores(std::span<const int> core_of) {
     return static_cast<Rank>(cores);
 }
 
-std::optional<simulate::NodesParameters> emulated(const Testbed& testbed, Rank cores) {
-    if (testbed.nodes == 0) return std::nullopt;
+std::optional<simulate::NodesParameters> emulated(const Cell& place, Rank cores) {
+    if (place.nodes == 0) return std::nullopt;
     simulate::NodesParameters nodes;
-    nodes.nodes = testbed.nodes;
-    nodes.ranks_per_node = testbed.ranks / testbed.nodes;
-    nodes.link_byte_ps = link_byte_ps(testbed.rate);
+    nodes.nodes = place.nodes;
+    nodes.ranks_per_node = place.ranks / place.nodes;
+    nodes.link_byte_ps = link_byte_ps(place.link.rate);
     nodes.burst_bytes = link_burst_bytes();
     nodes.cores = cores;
     return nodes;

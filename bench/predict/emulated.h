@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "bench/testbed.h"
+#include "bench/scenario/cell.h"
 #include "model/measured.h"
 #include "sim/surroundings.h"
 
@@ -23,14 +23,14 @@ std::int64_t link_burst_bytes();
 std::int64_t link_rest_ns(const std::string& rate);
 
 // Refuses clusters that the simulator does not have.
-Status check_emulated(const Testbed& testbed);
+Status check_emulated(const Cell& place);
 
 // How many cores the ranks share, of which rank r has number r modulo that; 0: each has its own, or may use several.
 // Nothing: they are shared in another way. `core_of` has each rank's core, -1: it may use several.
 std::optional<Rank> shared_cores(std::span<const int> core_of);
 
 // Without a cluster, nothing. Parameters within a node are to be added.
-std::optional<simulate::NodesParameters> emulated(const Testbed& testbed, Rank cores);
+std::optional<simulate::NodesParameters> emulated(const Cell& place, Rank cores);
 
 // What a message to a rank that shares its core takes longer than one to a rank that has its own.
 std::int64_t switch_ps(const model::MeasuredParameters& shared,

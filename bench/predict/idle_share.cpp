@@ -6,12 +6,9 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "bench/circumstances.h"
 #include "bench/collective/collective.h"
-#include "bench/join.h"
-#include "bench/json_file.h"
 #include "bench/predict/emulated.h"
-#include "bench/progress.h"
+#include "bench/run/task.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
@@ -44,11 +41,11 @@ constexpr Equation equations[] = {
 
 // o of a message of so many bytes is o + (s-1)O; the emulated link may be slower than the interface.
 double predicted(const Equation& equation, const model::MeasuredParameters& parameters,
-                 const Testbed& testbed, Rank ranks, std::int64_t bytes) {
+                 const Cell& place, Rank ranks, std::int64_t bytes) {
     model::LogGpParameters p = parameters.of(bytes);
     p.overhead_ps = model::plus(
         p.overhead_ps, model::times(std::max<std::int64_t>(bytes - 1, 0), p.byte_overhead_ps));
-    if (testbed.nodes > 0) p.byte_gap_ps = std::max(p.byte_gap_ps, link_byte_ps(testbed.rate));
+    if (place.nodes > 0) p.byte_gap_ps = std::max(p.byte_gap_ps, link_byte_ps(place.link.rate));
     const model::ModelTime time = equation.time(p, ranks, bytes);
     return static_cast<double>(time.network_ps()) /
            static_cast<double>(std::max<std::int64_t>(time.time_ps, 1));
@@ -105,11 +102,11 @@ std::vector<Rank> counts_up_to(Rank ranks) {
 
 std::string percent(double share) { return fixed(100 * share, 1); }
 
-class Shares {
+// What a call's shares with several numbers of ranks say.
+class Verdicts {
   public:
-    explicit Shares(JsonFile& file) : file_(file) {}
+    explicit Verdicts(Rows& file) : file_(file) {}
 
-    // Of all numbers of ranks.
     void add(const Equation& equation, const std::string& size, std::int64_t bytes,
              const std::vector<Rank>& counts, const std::vector<std::vector<double>>& measured,
              const std::vector<double>& predicted_shares) {
@@ -125,30 +122,26 @@ class Shares {
                             ? percent(interval.low) + " .. " + percent(interval.high)
                             : "-",
                         percent(predicted_shares[i])});
-            JsonLine line;
-            line.add("collective", equation.collective)
-                .add("bytes", bytes)
-                .add("ranks", std::int64_t{counts[i]})
-                .add("measured_idle_share", share)
-                .add("predicted_idle_share", predicted_shares[i]);
-            file_.write(line);
+            file_.write({{"collective", equation.collective},
+                         {"bytes", bytes},
+                         {"ranks", counts[i]},
+                         {"measured_idle_share", share},
+                         {"predicted_idle_share", predicted_shares[i]}});
         }
+        const auto word = [](bool is_so) { return is_so ? "yes" : "no"; };
         const bool is_independent = most - least <= tolerance;
         const bool is_right = worst_error <= tolerance;
         independent_ += is_independent ? 1 : 0;
         right_ += is_right ? 1 : 0;
         ++calls_;
-        verdicts_.add({equation.collective, size, equation.numbers, fixed(100 * (most - least), 1),
-                       is_independent ? "yes" : "no", fixed(100 * worst_error, 1),
-                       is_right ? "yes" : "no"});
-        JsonLine line;
-        line.add("collective", equation.collective)
-            .add("bytes", bytes)
-            .add("varies_by", most - least)
-            .add("is_independent_of_ranks", is_independent ? "yes" : "no")
-            .add("differs_by_at_most", worst_error)
-            .add("is_as_predicted", is_right ? "yes" : "no");
-        file_.write(line);
+        verdicts_.add({equation.collective, size, equation.numbers, percent(most - least),
+                       word(is_independent), percent(worst_error), word(is_right)});
+        file_.write({{"collective", equation.collective},
+                     {"bytes", bytes},
+                     {"varies_by", most - least},
+                     {"is_independent_of_ranks", word(is_independent)},
+                     {"differs_by_at_most", worst_error},
+                     {"is_as_predicted", word(is_right)}});
     }
 
     void print() const {
@@ -162,7 +155,7 @@ class Shares {
     }
 
   private:
-    JsonFile& file_;
+    Rows& file_;
     Table cells_{{"collective", "size", "ranks", "idle %", "(interval)", "predicted %"}};
     Table verdicts_{{"collective", "size", "equations", "varies by", "independent of ranks",
                      "differs by", "as predicted"}};
@@ -171,68 +164,59 @@ class Shares {
     int calls_ = 0;
 };
 
+// Of the job's first ranks, while the others sleep.
+std::vector<double> shares_of_first(const Job& job, Rank count, const Equation& equation,
+                                    std::int64_t bytes, int repetitions) {
+    weft_comm some = WEFT_COMM_NULL;
+    must(weft_comm_split(job.comm, job.rank < count ? 0 : WEFT_COLOR_NONE, job.rank, &some),
+         "weft_comm_split");
+    std::vector<double> shares(static_cast<std::size_t>(repetitions));
+    if (job.rank < count) {
+        const Collective& collective = **find_collective(equation.collective);
+        Job part{job.rank, count};
+        must(weft_comm_dup_with(some, equation.setting, &part.comm), "weft_comm_dup_with");
+        Case c = make_case(part, collective, bytes);
+        collective.fill(c, 1);
+        shares = idle_shares(collective, c, repetitions);
+        must(weft_comm_free(&part.comm), "weft_comm_free");
+        must(weft_comm_free(&some), "weft_comm_free");
+    }
+    must(weft_barrier(job.comm), "weft_barrier");
+    return shares;
+}
+
 }  // namespace
 
-int measure_idle_shares(const PredictOptions& options, const model::MeasuredParameters& parameters,
-                        const std::vector<std::int64_t>& sizes,
-                        const std::vector<std::string>& words) {
-    const Job job = join_job(options.testbed.ranks);
-    const JsonLine about = circumstances(job, options.testbed, words);
-    JsonFile file(job, options.json);
-    file.write(about);
-    Shares report(file);
-    ProgressBar progress(job.rank == 0);
+void measure_idle_shares(const PredictOptions& options, const model::MeasuredParameters& parameters,
+                         const std::vector<std::int64_t>& sizes, const Job& job, const Cell& place,
+                         Rows& file, ProgressBar& progress) {
+    Verdicts verdicts(file);
     const std::vector<Rank> counts = counts_up_to(job.ranks);
     double done = 0;
     for (const Equation& equation : equations) {
-        const Collective& collective = **find_collective(equation.collective);
-        const std::vector<std::int64_t> all_sizes =
-            equation.has_size ? sizes : std::vector<std::int64_t>{0};
-        for (const std::int64_t bytes : all_sizes) {
+        const std::vector<std::int64_t> none = {0};
+        for (const std::int64_t bytes : equation.has_size ? sizes : none) {
+            const std::string size = equation.has_size ? size_text(bytes) : "-";
             std::vector<std::vector<double>> measured;
             std::vector<double> predicted_shares;
             for (const Rank count : counts) {
-                progress.show(done / static_cast<double>(std::size(equations)),
-                              std::string(equation.collective) + " " + size_text(bytes));
-                weft_comm some = WEFT_COMM_NULL;
-                must(weft_comm_split(job.comm, job.rank < count ? 0 : WEFT_COLOR_NONE, job.rank,
-                                     &some),
-                     "weft_comm_split");
-                std::vector<double> shares(static_cast<std::size_t>(options.repetitions));
-                if (job.rank < count) {
-                    Job part{job.rank, count, WEFT_COMM_NULL};
-                    must(weft_comm_dup_with(some, equation.setting, &part.comm),
-                         "weft_comm_dup_with");
-                    Case c = make_case(part, collective, bytes);
-                    collective.fill(c, 1);
-                    shares = idle_shares(collective, c, options.repetitions);
-                    must(weft_comm_free(&part.comm), "weft_comm_free");
-                    must(weft_comm_free(&some), "weft_comm_free");
-                }
-                measured.push_back(std::move(shares));
-                predicted_shares.push_back(
-                    predicted(equation, parameters, options.testbed, count, bytes));
-                // The others sleep meanwhile.
-                must(weft_barrier(job.comm), "weft_barrier");
+                progress.show(done, std::string(equation.collective) + " " + size);
+                measured.push_back(
+                    shares_of_first(job, count, equation, bytes, options.repetitions));
+                predicted_shares.push_back(predicted(equation, parameters, place, count, bytes));
             }
-            if (job.rank == 0) {
-                report.add(equation, equation.has_size ? size_text(bytes) : "-", bytes, counts,
-                           measured, predicted_shares);
-            }
+            if (job.rank == 0)
+                verdicts.add(equation, size, bytes, counts, measured, predicted_shares);
         }
-        done += 1;
+        done += 1.0 / static_cast<double>(std::size(equations));
     }
     progress.clear();
-    if (job.rank == 0) {
-        std::printf(
-            "Share of blocking calls in which a rank's CPU is idle (getrusage), mean of all "
-            "ranks,\nmedian of %d: %s.\n\n",
-            options.repetitions, description(options.testbed).c_str());
-        report.print();
-    }
-    file.close();
-    leave_job();
-    return 0;
+    if (job.rank != 0) return;
+    std::printf(
+        "Share of blocking calls in which a rank's CPU is idle (getrusage), mean of all "
+        "ranks,\nmedian of %d: %s.\n\n",
+        options.repetitions, description(place).c_str());
+    verdicts.print();
 }
 
 }  // namespace weft::bench

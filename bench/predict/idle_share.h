@@ -3,17 +3,19 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "bench/job.h"
 #include "bench/predict/options.h"
+#include "bench/progress.h"
+#include "bench/run/rows.h"
 #include "model/measured.h"
 
 namespace weft::bench {
 
-// One rank's part of the measurement. Returns the exit status.
-int measure_idle_shares(const PredictOptions& options, const model::MeasuredParameters& parameters,
-                        const std::vector<std::int64_t>& sizes,
-                        const std::vector<std::string>& words);
+// One rank's part of the measurement. Rank 0 prints, and writes rows.
+void measure_idle_shares(const PredictOptions& options, const model::MeasuredParameters& parameters,
+                         const std::vector<std::int64_t>& sizes, const Job& job, const Cell& place,
+                         Rows& file, ProgressBar& progress);
 
 }  // namespace weft::bench

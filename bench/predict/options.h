@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/testbed.h"
+#include "bench/scenario/cell.h"
 
 namespace weft::bench {
 
@@ -18,7 +18,9 @@ struct PredictOptions {
     int repetitions = 30;
     bool idle_share = false;  // of the CPU, by the case paper's equations, instead of times
     std::string json;
-    Testbed testbed;
+    Cell place;
 };
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PredictOptions, model, inside, shared, collectives, sizes,
+                                   repetitions, idle_share, json)
 
 }  // namespace weft::bench

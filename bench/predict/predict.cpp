@@ -8,13 +8,12 @@
 #include <map>
 
 #include "base/cores.h"
-#include "bench/circumstances.h"
 #include "bench/join.h"
-#include "bench/json_file.h"
-#include "bench/launch.h"
 #include "bench/predict/emulated.h"
 #include "bench/predict/idle_share.h"
 #include "bench/progress.h"
+#include "bench/run/rows.h"
+#include "bench/run/task.h"
 #include "bench/sizes.h"
 #include "bench/statistics.h"
 #include "bench/table.h"
@@ -27,7 +26,7 @@
 namespace weft::bench {
 namespace {
 
-struct Plan {
+struct Inputs {
     std::vector<Subject> subjects;
     std::vector<std::int64_t> sizes;
     model::MeasuredParameters parameters;
@@ -57,33 +56,33 @@ Result<model::MeasuredParameters> read_model(const std::string& path) {
     return parameters;
 }
 
-Result<Plan> make_plan(const PredictOptions& options) {
-    Plan plan;
+Result<Inputs> read_inputs(const PredictOptions& options, const Cell& place) {
+    Inputs inputs;
     Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
-    plan.sizes = *sizes;
+    inputs.sizes = *sizes;
     Result<model::MeasuredParameters> parameters = read_model(options.model);
     if (!parameters.is_ok()) return parameters.status();
-    plan.parameters = *parameters;
+    inputs.parameters = *parameters;
     for (const auto& [path, into] :
-         {std::pair{&options.inside, &plan.inside}, {&options.shared, &plan.shared}}) {
+         {std::pair{&options.inside, &inputs.inside}, {&options.shared, &inputs.shared}}) {
         if (path->empty()) continue;
         Result<model::MeasuredParameters> others = read_model(*path);
         if (!others.is_ok()) return others.status();
         *into = *others;
     }
-    WEFT_RETURN_IF_NOT_OK(check_emulated(options.testbed));
+    WEFT_RETURN_IF_NOT_OK(check_emulated(place));
     Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
     if (!subjects.is_ok()) return subjects.status();
     for (const Subject& subject : *subjects) {
         if (subject.spec->sizes == algorithm::Sizes::uniform)
-            plan.subjects.push_back(subject);
+            inputs.subjects.push_back(subject);
         else if (!options.collectives.empty())
             return failure(WEFT_REFUSED_ARGUMENT,
                            "collective = %s; expected one whose blocks have one size",
                            subject.collective->name);
     }
-    return plan;
+    return inputs;
 }
 
 // By the simulator, with the parameters of messages as large as the largest. Nothing: the call does not meet the
@@ -138,7 +137,7 @@ struct Report {
     // `by_model`: what WEFT_SELECT=model would use, if anything.
     void add(const Subject& subject, std::int64_t bytes, const Timings& timings,
              const std::vector<std::optional<double>>& predicted,
-             const std::optional<std::string>& by_model, JsonFile& file) {
+             const std::optional<std::string>& by_model, Rows& file) {
         if (timings.empty()) return;
         const double fastest_us = std::ranges::min_element(timings, {}, &Timing::us)->us;
         std::optional<std::size_t> by_simulator;
@@ -159,7 +158,7 @@ struct Report {
     }
 
     void add(const Subject& subject, std::int64_t bytes, const Timing& timing,
-             std::optional<double> us, const std::vector<std::string>& chosen_by, JsonFile& file) {
+             std::optional<double> us, const std::vector<std::string>& chosen_by, Rows& file) {
         const std::string size = subject.collective->has_size ? size_text(bytes) : "-";
         const bool repeats = timing.differs <= repeats_within;
         unrepeated += repeats ? 0 : 1;
@@ -168,16 +167,15 @@ struct Report {
                    us ? fixed(*us, 1) : "-", us ? fixed(*us / timing.us, 2) : "-",
                    repeats ? "" : "differs by " + fixed(100 * timing.differs, 0) + " %",
                    timing.others()});
-        JsonLine line;
-        line.add("collective", subject.spec->name)
-            .add("bytes", bytes)
-            .add("algorithm", timing.algorithm)
-            .add("same_schedules", timing.alike)
-            .add("measured_us", timing.us)
-            .add("differs", timing.differs)
-            .add("chosen_by", chosen_by);
-        if (us) line.add("predicted_us", *us);
-        file.write(line);
+        Row row = {{"collective", subject.spec->name},
+                   {"bytes", bytes},
+                   {"algorithm", timing.algorithm},
+                   {"same_schedules", timing.alike},
+                   {"measured_us", timing.us},
+                   {"differs", timing.differs},
+                   {"chosen_by", chosen_by}};
+        if (us) row["predicted_us"] = *us;
+        file.write(row);
         if (us) errors[bytes].push_back(error_of(*us, timing.us));
     }
 
@@ -221,29 +219,29 @@ struct Report {
 };
 
 // What the cells are simulated with; ends the process if the simulator knows no such job. Collective.
-Network network_of(const Job& job, const Plan& plan, const Testbed& testbed) {
-    Network network{plan.parameters, plan.inside ? &*plan.inside : nullptr, std::nullopt};
-    if (testbed.nodes == 0) return network;
+Network network_of(const Job& job, const Inputs& inputs, const Cell& place) {
+    Network network{inputs.parameters, inputs.inside ? &*inputs.inside : nullptr, std::nullopt};
+    if (place.nodes == 0) return network;
     const std::vector<int> mine = own_cores();
     const std::optional<Rank> cores =
         shared_cores(gather(job, std::vector<int>{mine.size() == 1 ? mine.front() : -1}));
     if (!cores)
         fail("ranks share cores; expected rank r on the core of rank r modulo their number");
-    if (*cores > 0 && !plan.shared)
+    if (*cores > 0 && !inputs.shared)
         fail("%d ranks share %d cores; expected --shared, a file of weft bench loggp --cores 0,0",
              job.ranks, *cores);
-    network.nodes = emulated(testbed, *cores);
-    if (*cores > 0) network.nodes->switch_ps = switch_ps(*plan.shared, plan.parameters);
+    network.nodes = emulated(place, *cores);
+    if (*cores > 0) network.nodes->switch_ps = switch_ps(*inputs.shared, inputs.parameters);
     return network;
 }
 
 // The closed forms know no links: where these are slower than the interface, a byte takes their time.
-ModelSelection selection_of(const Plan& plan, const Testbed& testbed) {
-    ModelSelection selection{.parameters = plan.parameters};
-    if (testbed.nodes == 0) return selection;
+ModelSelection selection_of(const Inputs& inputs, const Cell& place) {
+    ModelSelection selection{.parameters = inputs.parameters};
+    if (place.nodes == 0) return selection;
     for (auto& messages : selection.parameters.messages) {
         std::int64_t& byte_ps = messages.parameters.byte_gap_ps;
-        byte_ps = std::max(byte_ps, link_byte_ps(testbed.rate));
+        byte_ps = std::max(byte_ps, link_byte_ps(place.link.rate));
     }
     return selection;
 }
@@ -260,24 +258,33 @@ std::optional<std::string> chosen_by(const ModelSelection& selection,
     return setting;
 }
 
-int run_rank(const PredictOptions& options, const Plan& plan,
-             const std::vector<std::string>& words) {
-    const Job job = join_job(options.testbed.ranks);
-    const Topology& topology = c_api::current_process()->world().topology();
-    const Network network = network_of(job, plan, options.testbed);
-    const ModelSelection selection = selection_of(plan, options.testbed);
-    const std::int64_t rest_ns = network.nodes ? link_rest_ns(options.testbed.rate) : 0;
-    const std::string over = transports_in_use(job);
-    const JsonLine about = circumstances(job, options.testbed, words);
-    JsonFile file(job, options.json);
+}  // namespace
+
+int run_predict_rank(const Json& json, const Cell& place, const Json& about) {
+    const auto options = json.get<PredictOptions>();
+    const Result<Inputs> made = read_inputs(options, place);
+    if (!made.is_ok()) fail("%s", last_detail());
+    const Inputs& inputs = *made;
+    const Job job = join_job(place.ranks);
+    Rows file(job.rank == 0 ? options.json : "");
     file.write(about);
-    Report report;
     ProgressBar progress(job.rank == 0);
+    if (options.idle_share) {
+        measure_idle_shares(options, inputs.parameters, inputs.sizes, job, place, file, progress);
+        leave_job();
+        return 0;
+    }
+    const Topology& topology = c_api::current_process()->world().topology();
+    const Network network = network_of(job, inputs, place);
+    const ModelSelection selection = selection_of(inputs, place);
+    const std::int64_t rest_ns = network.nodes ? link_rest_ns(place.link.rate) : 0;
+    const std::string over = transports_in_use(job);
+    Report report;
     std::size_t done = 0;
-    const std::size_t points = plan.subjects.size() * plan.sizes.size();
-    for (const Subject& subject : plan.subjects) {
+    const std::size_t points = inputs.subjects.size() * inputs.sizes.size();
+    for (const Subject& subject : inputs.subjects) {
         std::vector<Candidate> candidates = make_candidates(job, *subject.spec);
-        for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
+        for (const std::int64_t bytes : subject.sizes(inputs.sizes)) {
             progress.show(static_cast<double>(done++) / static_cast<double>(points),
                           std::string(subject.spec->name) + " " + size_text(bytes));
             const algorithm::GlobalArgs agreed = subject.agreed(bytes, topology);
@@ -301,38 +308,19 @@ int run_rank(const PredictOptions& options, const Plan& plan,
     if (job.rank == 0) {
         std::printf("Blocking, the slowest rank, medians of %d%s: %s, over %s.\n\n",
                     options.repetitions, rest_ns > 0 ? ", links rested" : "",
-                    description(options.testbed).c_str(), over.c_str());
+                    description(place).c_str(), over.c_str());
         report.print();
     }
-    file.close();
     leave_job();
     return 0;
 }
 
-}  // namespace
-
 int bench_predict(const PredictOptions& options) {
-    const Result<Plan> plan = make_plan(options);
-    if (!plan.is_ok()) {
+    if (!read_inputs(options, options.place).is_ok()) {
         std::fprintf(stderr, "weft bench predict: %s\n", last_detail());
         return 2;
     }
-    std::vector<std::string> words = {
-        "bench",   "predict",     "--model",       options.model,
-        "--sizes", options.sizes, "--repetitions", std::to_string(options.repetitions)};
-    for (const std::string& name : options.collectives)
-        words.insert(words.end(), {"--collective", name});
-    if (!options.inside.empty()) words.insert(words.end(), {"--inside", options.inside});
-    if (!options.shared.empty()) words.insert(words.end(), {"--shared", options.shared});
-    if (!options.json.empty()) words.insert(words.end(), {"--json", options.json});
-    if (options.idle_share) words.emplace_back("--idle-share");
-    if (is_rank()) {
-        return options.idle_share
-                   ? measure_idle_shares(options, (*plan).parameters, (*plan).sizes, words)
-                   : run_rank(options, *plan, words);
-    }
-    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
-    return launch({options.testbed, words});
+    return launch_task({"predict", options, options.place});
 }
 
 }  // namespace weft::bench

@@ -210,7 +210,14 @@ SamplesFile read_samples(const std::string& path) {
     for (auto& [name, contest] : contests) {
         std::erase_if(contest.members, [](const Measured& one) { return one.samples.empty(); });
         if (contest.members.empty()) continue;
-        auto at = std::ranges::find(found.experiments, name, &Experiment::name);
+        // Each MPI has a table of its own.
+        const Measured& first = contest.members.front();
+        const auto has = [&, &name = name](const Experiment& one) {
+            const bool is_of_mpi = first.head.value("implementation", "").starts_with("mpi");
+            return one.name == name &&
+                   (!is_of_mpi || one.contests.front().members.front().name() == first.name());
+        };
+        auto at = std::ranges::find_if(found.experiments, has);
         if (at == found.experiments.end()) {
             const Json scenario = found.run.value("scenarios", Json::object()).value(name, Json());
             at = found.experiments.insert(at, {name, scenario, {}});

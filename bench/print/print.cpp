@@ -106,7 +106,8 @@ std::vector<Gain> gains_of(const SamplesFile& samples) {
             }
             ++gain.rows;
             for (const Measured& member : contest.members) {
-                if (!member.is_again() && member.name() != "manual")
+                if (!member.is_again() && member.name() != "manual" &&
+                    member.head.value("implementation", "weft") == "weft")
                     shares[has_nodes][member.name()].push_back(contest.hidden(member).value);
             }
         }

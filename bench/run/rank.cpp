@@ -8,12 +8,13 @@
 
 #include "base/clock.h"
 #include "bench/join.h"
+#include "bench/player/mpi.h"
+#include "bench/player/mpi_job.h"
 #include "bench/player/weft.h"
 #include "bench/progress.h"
-#include "bench/rivals/launch.h"
-#include "bench/rivals/rival.h"
 #include "bench/run/contest.h"
 #include "bench/run/core_time.h"
+#include "bench/run/task.h"
 
 namespace weft::bench {
 namespace {
@@ -22,7 +23,9 @@ namespace {
 class Bar {
   public:
     Bar(const Json& plan, bool is_shown)
-        : from_(plan.at("from")), to_(plan.at("to")), began_ns_(plan.at("began_ns")),
+        : from_(plan.at("from")),
+          to_(plan.at("to")),
+          began_ns_(plan.at("began_ns")),
           bar_(is_shown) {}
 
     void show(double share_of_job, const std::string& doing) {
@@ -54,16 +57,19 @@ int run_rank(const std::string& path) {
     std::ifstream file(path);
     const Json plan = Json::parse(file, nullptr, false);
     if (plan.is_discarded()) fail("%s: cannot be read as a plan", path.c_str());
+    if (plan.contains("task")) return run_task(plan);
     const JobPlan job = job_from(plan.at("job"));
     if (has_spinner(job)) prepare_core_time();
+    bind_launched_rank(job.place());
     const Job world = join_job(job.place().ranks);
     std::optional<Samples> file_of_samples;
     if (world.rank == 0) file_of_samples.emplace(plan.at("samples").get<std::string>());
     Samples nothing;
     Samples& samples = world.rank == 0 ? *file_of_samples : nothing;
-    if (const Rival* rival = Rival::of_this_job(); rival != nullptr && world.rank == 0) {
+    if (const Mpi* const mpi = Mpi::of_this_job()) {
         Json run = plan.at("run");
-        run["mpi"] = rival->version();
+        run["mpi"] = mpi->version();
+        run["mpi_init_us"] = slowest(world, mpi->init_us());
         samples.write(run);
     }
     Bar bar(plan, world.rank == 0);

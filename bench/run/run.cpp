@@ -8,6 +8,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string_view>
 
 #include "base/clock.h"
@@ -47,7 +48,9 @@ std::string date() {
     return text;
 }
 
-Json run_line(const Plan& plan, const RunOptions& options) {
+}  // namespace
+
+Json run_line(const Json& scenarios, const RunOptions& options) {
     const Build build = this_build();
     const Stopwatch watch(Timer::clock);
     std::string command = "weft";
@@ -70,8 +73,10 @@ Json run_line(const Plan& plan, const RunOptions& options) {
             {"seed", options.seed},
             {"timer", {{"name", "clock"}, {"cost_ns", watch.cost_ns()}}},
             {"settings", settings()},
-            {"scenarios", plan.scenarios}};
+            {"scenarios", scenarios}};
 }
+
+namespace {
 
 double seconds_of(const JobPlan& job) {
     double sum = 0;
@@ -99,10 +104,12 @@ int run(const Plan& plan, const RunOptions& options) {
     Samples samples(options.samples);
     const TemporaryFolder folder;
     const std::int64_t began_ns = now_ns();
-    const Json line = run_line(plan, options);
+    const Json line = run_line(plan.scenarios, options);
     samples.write(line);
+    std::set<std::pair<std::string, std::string>> missed;  // said once
     const auto miss = [&](const std::string& scenario, const std::string& member,
                           const std::string& why) {
+        if (!missed.emplace(scenario, member).second) return;
         samples.write(
             {{"kind", "missing"}, {"scenario", scenario}, {"member", member}, {"why", why}});
     };

@@ -14,6 +14,9 @@ struct RunOptions {
     std::vector<std::string> command;  // this program's arguments
 };
 
+// The first line of a file of samples.
+Json run_line(const Json& scenarios, const RunOptions& options);
+
 // Returns the exit status: 0, or that of the first job that failed.
 int run(const Plan& plan, const RunOptions& options);
 

@@ -53,9 +53,9 @@ struct Late {
 struct Progress {
     enum class Kind : std::uint8_t { none, tests, bytes, until, fiber };
     Kind kind = Kind::none;
-    std::int64_t number = 0;     // of tests; bytes for which there is one test
-    bool timer = false;          // fiber: the computation is preempted
-    bool arrival = false;        // ... when something arrives
+    std::int64_t number = 0;  // of tests; bytes for which there is one test
+    bool timer = false;       // fiber: the computation is preempted
+    bool arrival = false;     // ... when something arrives
 };
 
 enum class BarrierOf : std::uint8_t { ours, mpi, both };
@@ -66,7 +66,7 @@ struct Cell {
     int contest = 0;  // cells that differ in the member only
     std::string scenario;
     std::string member;
-    bool again = false;  // A/A: the same as an earlier member
+    bool again = false;                    // A/A: the same as an earlier member
     std::vector<std::string> collectives;  // started one after another: "ibcast+igather"
     std::string algorithm;                 // as for weft_comm_dup_with(); "": Weft's choice
     std::int64_t bytes = 0;
@@ -77,8 +77,8 @@ struct Cell {
     std::string transport = "auto";
     std::string engine = "auto";
     std::string implementation = "weft";
-    double hides = 1;            // the timer's
-    std::int64_t segment = 0;    // of a pipeline by hand
+    double hides = 1;          // the timer's
+    std::int64_t segment = 0;  // of a pipeline by hand
     CallForm call = CallForm::nonblocking;
     Progress progress;
     Compute compute;
@@ -90,7 +90,8 @@ struct Cell {
 
     std::string collective() const;  // "ibcast+igather"
     // Whether a rank that is not here must be started by an MPI, and which ("" is Weft's launcher).
-    bool is_of_mpi() const { return implementation == "mpi" || implementation == "preload"; }
+    bool is_of_mpi() const { return implementation.starts_with("mpi") || is_preloaded(); }
+    bool is_preloaded() const { return implementation == "preload" || implementation == "stub"; }
 };
 
 // A value that a scenario cannot have; what() is a sentence.

@@ -15,9 +15,9 @@ namespace weft::bench {
 namespace {
 
 // What may be a list, from the outermost to the innermost.
-constexpr std::array axes = {"ranks",      "nodes",     "link",  "cores",   "transport", "barrier",
-                             "timer",      "algorithm", "call",  "compute", "late",      "progress",
-                             "collective", "bytes"};
+constexpr std::array axes = {"ranks",   "nodes",    "link",       "cores", "transport",
+                             "barrier", "timer",    "algorithm",  "call",  "compute",
+                             "late",    "progress", "collective", "bytes"};
 // What a member has besides.
 constexpr std::array of_members = {"name",  "what",  "implementation", "engine",
                                    "again", "hides", "segment"};
@@ -94,7 +94,7 @@ bool has_size(const Cell& cell) {
 }
 
 // What a job is: cells that differ in these cannot be measured in one.
-Json place_of(const Cell& cell, const std::string& launcher, bool preload) {
+Json place_of(const Cell& cell, const std::string& launcher, const std::string& preload) {
     const Json link = cell.nodes > 0 ? cell.axes.value("link", Json::object()) : Json::object();
     return {cell.ranks, cell.nodes, link, cell.cores, cell.transport, launcher, preload};
 }
@@ -230,15 +230,23 @@ class Expansion {
         if (of_mpis.empty() || choice_.mpis.empty()) {
             for (const Cell& cell : of_mpis)
                 miss(cell.member, "--against MPI names the MPIs; it is not given");
-            for (const Cell& cell : of_weft) place(scenario, cell, "", false);
+            for (const Cell& cell : of_weft) place(scenario, cell, "", "");
             return;
         }
         // Beside a library that is preloaded there is only the MPI that it is preloaded into.
-        const bool preload = std::ranges::any_of(
-            of_mpis, [](const Cell& cell) { return cell.implementation == "preload"; });
+        std::string preload;
+        for (const Cell& cell : of_mpis)
+            if (cell.is_preloaded()) preload = cell.implementation;
         for (const std::string& mpi : choice_.mpis) {
-            if (!preload)
-                for (const Cell& cell : of_weft) place(scenario, cell, mpi, preload);
+            // Cells of two jobs have not alternated: a contest of its own for each MPI.
+            const int contest = &mpi == &choice_.mpis.front() ? number : contests_++;
+            for (std::vector<Cell>* cells : {&of_weft, &of_mpis}) {
+                for (Cell& cell : *cells) {
+                    cell.contest = contest;
+                    cell.axes["contest"] = contest;
+                }
+            }
+            // The MPI is first: the others' work is as long as its operation.
             for (Cell cell : of_mpis) {
                 const std::string& kind = cell.implementation;
                 const bool is_named = !cell.member.starts_with(kind);
@@ -249,6 +257,9 @@ class Expansion {
                 cell.axes["name"] = cell.member;
                 place(scenario, cell, mpi, preload);
             }
+            // The threads of asynchronous progress take CPU time even if nothing is pending.
+            if (preload.empty() && !choice_.async)
+                for (const Cell& cell : of_weft) place(scenario, cell, mpi, preload);
         }
     }
 
@@ -259,7 +270,8 @@ class Expansion {
     }
 
     // Puts it into the job for its place, and there into its contest.
-    void place(const Json& scenario, Cell cell, const std::string& launcher, bool preload) {
+    void place(const Json& scenario, Cell cell, const std::string& launcher,
+               const std::string& preload) {
         const Json key = place_of(cell, launcher, preload);
         auto [found, is_new] = job_at_.try_emplace(key, plan_.jobs.size());
         if (is_new) {
@@ -284,8 +296,8 @@ class Expansion {
     }
 
     static double real(const Json& value, const std::string& what) {
-        Json parsed = value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false)
-                                        : value;
+        Json parsed =
+            value.is_string() ? Json::parse(value.get<std::string>(), nullptr, false) : value;
         if (!parsed.is_number() || parsed.get<double>() < 0)
             throw Refused(what + " = " + value.dump() + "; expected a number, at least 0");
         return parsed.get<double>();

@@ -19,9 +19,9 @@ struct Contest {
 
 // Contests that one launch measures.
 struct JobPlan {
-    std::string launcher;    // "": `weft run`; otherwise an MPI: "mpich"
-    bool preload = false;    // under `weft preload`
-    bool async = false;      // with the MPI's own asynchronous progress
+    std::string launcher;  // "": `weft run`; otherwise an MPI: "mpich"
+    std::string preload;   // "preload": under `weft preload`; "stub": under one that takes nothing
+    bool async = false;    // with the MPI's own asynchronous progress
     std::vector<Contest> contests;
 
     const Cell& place() const { return contests[0].cells[0]; }  // ranks, nodes, link, cores

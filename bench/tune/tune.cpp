@@ -4,20 +4,24 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/cores.h"
 #include "base/engine_kind.h"
 #include "base/setting.h"
-#include "bench/circumstances.h"
 #include "bench/join.h"
-#include "bench/launch.h"
 #include "bench/progress.h"
+#include "bench/run/task.h"
 #include "bench/sizes.h"
 #include "bench/tune/measure.h"
 #include "c_api/guard.h"
 
 namespace weft::bench {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TuneOptions, collectives, sizes, repetitions, all_repetitions,
+                                   output)
+
 namespace {
 
-struct Plan {
+struct Points {
     std::vector<Subject> subjects;
     std::vector<std::int64_t> sizes;
 
@@ -28,17 +32,17 @@ struct Plan {
     }
 };
 
-Result<Plan> make_plan(const TuneOptions& options) {
-    Plan plan;
+Result<Points> find_points(const TuneOptions& options) {
+    Points wanted;
     Result<std::vector<std::int64_t>> sizes = parse_sizes(options.sizes);
     if (!sizes.is_ok()) return sizes.status();
-    plan.sizes = *sizes;
-    std::ranges::sort(plan.sizes);
-    plan.sizes.erase(std::unique(plan.sizes.begin(), plan.sizes.end()), plan.sizes.end());
+    wanted.sizes = *sizes;
+    std::ranges::sort(wanted.sizes);
+    wanted.sizes.erase(std::unique(wanted.sizes.begin(), wanted.sizes.end()), wanted.sizes.end());
     Result<std::vector<Subject>> subjects = find_subjects(options.collectives);
     if (!subjects.is_ok()) return subjects.status();
-    plan.subjects = std::move(*subjects);
-    return plan;
+    wanted.subjects = std::move(*subjects);
+    return wanted;
 }
 
 bool is_engine_forced() {
@@ -62,52 +66,65 @@ bool agree(const Job& job, bool yes) {
     return word != 0;
 }
 
-void write_table(const TuneOptions& options, const Plan& plan, const Record& record,
+void write_table(const TuneOptions& options, const Points& wanted, const Record& record,
                  const Place& place, const std::string& where, const std::string& circumstances) {
     std::string text = "# Written by `weft tune`: " + where + "\n# " + circumstances +
                        "\n# Median microseconds by bytes of a block, start and wait, the slowest "
                        "rank.\n";
-    for (const Subject& subject : plan.subjects) {
+    for (const Subject& subject : wanted.subjects) {
         const bool has_bytes = subject.collective->has_size && subject.spec->agrees_on_sizes();
-        text +=
-            "\n" + table_lines(record, *subject.spec, subject.sizes(plan.sizes), has_bytes, place);
+        text += "\n" +
+                table_lines(record, *subject.spec, subject.sizes(wanted.sizes), has_bytes, place);
     }
     if (!replace_file(options.output, text).is_ok()) fail("%s", last_detail());
     std::printf(
         "%s: the fastest algorithms of %zu collectives for %d ranks on %d node%s. Use it with\n"
         "WEFT_TUNING=%s on all ranks.\n",
-        options.output.c_str(), plan.subjects.size(), place.ranks, place.nodes,
+        options.output.c_str(), wanted.subjects.size(), place.ranks, place.nodes,
         place.nodes == 1 ? "" : "s", options.output.c_str());
 }
 
-int run_rank(const TuneOptions& options, const Plan& plan) {
+// How, where and by which build it is measured, in one line: what a resumed measurement must have in common. (Not this
+// command's other options: another command may use other sizes, and resume the rest.)
+std::string circumstances(const TuneOptions& options, const Cell& place, const Json& about) {
+    Json line = place.axes;
+    for (const char* field : {"weft", "host", "settings"}) line[field] = about.at(field);
+    line["command"] = "weft tune";
+    if (options.all_repetitions)
+        line["command"] = "weft tune --all-repetitions " + std::to_string(options.repetitions);
+    return line.dump();
+}
+
+}  // namespace
+
+int run_tune_rank(const Json& json, const Cell& cell, const Json& about) {
+    const auto options = json.get<TuneOptions>();
+    const Result<Points> made = find_points(options);
+    if (!made.is_ok()) fail("%s", last_detail());
+    const Points& wanted = *made;
     const bool is_forced = is_engine_forced();  // join_job() also chooses one
-    const Job job = join_job(options.testbed.ranks);
+    const Job job = join_job(cell.ranks);
     const Topology& topology = c_api::current_process()->world().topology();
     const Place place = {job.ranks, topology.nodes(), forced_engine(job, is_forced),
                          *switch_setting("WEFT_REPRODUCIBLE")};
-    const std::string where = description(options.testbed) + ", " + std::to_string(place.nodes) +
-                              " node" + (place.nodes == 1 ? "" : "s") + ", over " +
-                              transports_in_use(job) + ", Weft " WEFT_VERSION;
-    // (Without this command's other options: another command may use other sizes, and resume the rest.)
-    std::vector<std::string> command = {"tune"};
-    if (options.all_repetitions)
-        command.insert(command.end(), {"--all-repetitions", std::to_string(options.repetitions)});
-    const std::string measured_in = circumstances(job, options.testbed, command).text();
+    const std::string where = description(cell) + ", " + std::to_string(place.nodes) + " node" +
+                              (place.nodes == 1 ? "" : "s") + ", over " + transports_in_use(job) +
+                              ", Weft " WEFT_VERSION;
+    const std::string measured_in = circumstances(options, cell, about);
     const std::string kept = options.output + ".part";
     // Rank 0 writes.
     Result<Record> record =
         job.rank == 0 ? Record::open(kept, measured_in) : Result<Record>(Record());
     if (!record.is_ok()) fail("%s", last_detail());
     if (job.rank == 0 && record->size() > 0)
-        std::printf("Resumes: %zu of %zu measurements are in %s.\n", record->size(), plan.points(),
-                    kept.c_str());
+        std::printf("Resumes: %zu of %zu measurements are in %s.\n", record->size(),
+                    wanted.points(), kept.c_str());
     ProgressBar progress(job.rank == 0);
     std::size_t done = 0;
-    for (const Subject& subject : plan.subjects) {
+    for (const Subject& subject : wanted.subjects) {
         std::vector<Candidate> candidates = make_candidates(job, *subject.spec);
-        for (const std::int64_t bytes : subject.sizes(plan.sizes)) {
-            progress.show(static_cast<double>(done++) / static_cast<double>(plan.points()),
+        for (const std::int64_t bytes : subject.sizes(wanted.sizes)) {
+            progress.show(static_cast<double>(done++) / static_cast<double>(wanted.points()),
                           std::string(subject.spec->name) + " " + size_text(bytes));
             if (agree(job, job.rank == 0 && record->has(subject.spec->name, bytes))) continue;
             const Timings timings =
@@ -121,42 +138,23 @@ int run_rank(const TuneOptions& options, const Plan& plan) {
     }
     progress.clear();
     if (job.rank == 0) {
-        write_table(options, plan, *record, place, where, measured_in);
+        write_table(options, wanted, *record, place, where, measured_in);
         std::remove(kept.c_str());
     }
     leave_job();
     return 0;
 }
 
-std::vector<std::string> arguments(const TuneOptions& options) {
-    std::vector<std::string> words = {"tune",
-                                      "--sizes",
-                                      options.sizes,
-                                      "--repetitions",
-                                      std::to_string(options.repetitions),
-                                      "--output",
-                                      options.output};
-    if (options.all_repetitions) words.emplace_back("--all-repetitions");
-    for (const std::string& name : options.collectives)
-        words.insert(words.end(), {"--collective", name});
-    for (const std::string& word : arguments(options.testbed)) words.push_back(word);
-    return words;
-}
-
-}  // namespace
-
 int tune(const TuneOptions& options) {
-    const Result<Plan> plan = make_plan(options);
-    if (!plan.is_ok()) {
+    if (!find_points(options).is_ok()) {
         std::fprintf(stderr, "weft tune: %s\n", last_detail());
         return 2;
     }
-    if (is_rank()) return run_rank(options, *plan);
-    if (options.testbed.ranks > usable_cores()) {
-        std::printf("Note: %d ranks share %d core%s.\n", options.testbed.ranks, usable_cores(),
-                    usable_cores() == 1 ? "" : "s");
-    }
-    return launch({options.testbed, arguments(options)});
+    const auto cores = static_cast<int>(own_cores().size());
+    if (options.place.ranks > cores)
+        std::printf("Note: %d ranks share %d core%s.\n", options.place.ranks, cores,
+                    cores == 1 ? "" : "s");
+    return launch_task({"tune", options, options.place});
 }
 
 }  // namespace weft::bench

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/testbed.h"
+#include "bench/scenario/cell.h"
 
 namespace weft::bench {
 
@@ -14,7 +14,7 @@ struct TuneOptions {
     int repetitions = 60;          // at most, of each algorithm and size
     bool all_repetitions = false;  // none of them is left out
     std::string output = "weft.table";
-    Testbed testbed;
+    Cell place;
 };
 
 // Returns the exit status.

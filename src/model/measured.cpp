@@ -9,14 +9,14 @@
 namespace weft::model {
 namespace {
 
-// The number that follows `"name": `, in this line; with `"value": ` between them, if it has an
-// interval.
+// The number that follows `"name":`, in this line; with `"value":` between them, if it has an
+// interval. REQUIRES: the line has no blanks.
 std::optional<double> number_of(std::string_view line, const std::string& name) {
-    const std::string key = "\"" + name + "\": ";
+    const std::string key = "\"" + name + "\":";
     const std::size_t at = line.find(key);
     if (at == line.npos) return std::nullopt;
     line.remove_prefix(at + key.size());
-    constexpr std::string_view value = "{\"value\": ";
+    constexpr std::string_view value = "{\"value\":";
     if (line.starts_with(value)) line.remove_prefix(value.size());
     double number = 0;
     const auto end = line.data() + line.size();
@@ -43,13 +43,15 @@ Result<MeasuredParameters> read_measured(std::string_view text) {
     double copy_ns = 0;
     std::optional<double> latency, send, recv;  // if not observable, those of the messages before
     for (int line_number = 1; !text.empty(); ++line_number) {
-        const std::string_view line = text.substr(0, text.find('\n'));
+        // JSON may have blanks or not.
+        std::string line(text.substr(0, text.find('\n')));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
+        std::erase(line, ' ');
         reduction_ns = number_of(line, "gamma_ns_per_byte").value_or(reduction_ns);
         copy_ns = number_of(line, "copy_ns_per_byte").value_or(copy_ns);
-        if (line.find("\"messages\": ") == line.npos) continue;
+        if (line.find("\"messages\":") == line.npos) continue;
         const auto bytes_max = number_of(line, "bytes_max");
-        if (line.find("\"not_observable\": ") == line.npos) {
+        if (line.find("\"not_observable\":") == line.npos) {
             latency = number_of(line, "L_ns");
             send = number_of(line, "o_s_ns");
             recv = number_of(line, "o_r_ns");
@@ -76,7 +78,7 @@ Result<MeasuredParameters> read_measured(std::string_view text) {
             ps_of(number_of(line, "O_s_ns_per_byte").value_or(*byte_overhead));
         one.byte_recv_overhead_ps =
             ps_of(number_of(line, "O_r_ns_per_byte").value_or(*byte_overhead));
-        one.are_ends_along = line.find("\"ends\": \"along\"") != line.npos;
+        one.are_ends_along = line.find("\"ends\":\"along\"") != line.npos;
         one.parameters.eager_bytes_max = time_max_ps;
         measured.messages.push_back(one);
     }

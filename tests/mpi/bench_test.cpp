@@ -1,14 +1,19 @@
 // `weft bench ... --against` with real MPIs. No test looks at a measured time: that a job ends with 0
 // says that every result was right, the MPI's and Weft's.
-#include "mpi/mpis.h"
+#include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "mpi/mpis.h"
+#include "support/pattern.h"
 #include "support/test.h"
 
 namespace weft::test::bench_test {
 
+using Json = nlohmann::json;
+
 class Bench : public OnEveryMpi {
   protected:
-    static Finished bench(const std::string& arguments, const std::string& settings = "") {
+    Finished bench(const std::string& arguments, const std::string& settings = "") const {
         std::string setting = settings + " WEFT_BENCH_MPI_";
         for (const char* c = mpi().name; *c != '\0'; ++c) {
             setting += static_cast<char>(std::toupper(static_cast<unsigned char>(*c)));
@@ -17,88 +22,123 @@ class Bench : public OnEveryMpi {
                    " exec timeout -k 2 55 " WEFT_BUILD_DIR "/weft bench " + arguments +
                    " --against " + mpi().name);
     }
+
+    // Measures a scenario. By member: the names of its cells' collectives that have samples. Fails unless nothing is
+    // missing and the run is complete.
+    std::map<std::string, std::set<std::string>> measured(const std::string& scenario,
+                                                          const std::string& options = "") const {
+        const std::string file = folder_ / "scenario.json", samples = folder_ / "samples";
+        std::ofstream(file) << scenario;
+        const Finished job = bench(file + " --json " + samples + " " + options);
+        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        std::map<std::string, std::set<std::string>> found;
+        std::map<int, Json> cells;
+        bool is_complete = false;
+        std::ifstream lines(samples);
+        for (std::string line; std::getline(lines, line);) {
+            const Json json = Json::parse(line);
+            const std::string kind = json.at("kind");
+            EXPECT_NE(kind, "missing") << line;
+            if (kind == "run" && json.contains("mpi")) version_ = json.at("mpi");
+            if (kind == "cell") cells[json.at("id")] = json;
+            if (kind == "end") is_complete = json.at("complete");
+            if (kind != "sample") continue;
+            const Json& cell = cells.at(json.at("cell"));
+            found[cell.at("member")].insert(cell.at("collective"));
+        }
+        EXPECT_TRUE(is_complete);
+        return found;
+    }
+
+    const Folder folder_;
+    mutable std::string version_;
 };
 INSTANTIATE_TEST_SUITE_P(Against, Bench, testing::ValuesIn(mpis()), name_of_mpi);
 
-// Reads every line as JSON: of each point the MPI's row, then Weft's with the ratios of the pairs.
-const char* const reader = R"(
-import json, statistics, sys
-rows = [json.loads(line) for line in open(sys.argv[1])]
-assert len(rows) % 2 == 0
-for mpi, weft in zip(rows[::2], rows[1::2]):
-    assert mpi["engine"] == mpi["mpi"] == weft["mpi"] == sys.argv[2] and weft["engine"] == "auto"
-    assert (mpi["collective"], mpi["bytes"]) == (weft["collective"], weft["bytes"])
-    assert mpi["work_iterations"] == weft["work_iterations"]
-    assert mpi["circumstances"]["mpi"] and "ratios" not in mpi
-    affinity = mpi["circumstances"]["affinity"]
-    assert len(affinity) == 2 and all(cores.isdigit() for cores in affinity), affinity
-    def slowest(row, field):
-        return [max(values) for values in zip(*(rank[field] for rank in row["samples"]))]
-    for name, ours, theirs in (("blocking", "blocking_us", "blocking_us"),
-                               ("blocking_by_call", "blocking_us", "call_us")):
-        pairs = sorted(a / b for a, b in zip(slowest(weft, ours), slowest(mpi, theirs)))
-        ratio = weft["ratios"][name]
-        assert abs(ratio["median"] / statistics.median(pairs) - 1) < 1e-4, (name, ratio, pairs)
-        assert abs(ratio["low"] / pairs[0] - 1) < 1e-4 and abs(ratio["high"] / pairs[-1] - 1) < 1e-4
-print(*sorted({row["collective"] for row in rows}))
-)";
-
-TEST_P(Bench, MeasuresEveryCollectiveBesideIt) {
-    const Folder folder;
-    const Finished job = bench(
-        "overlap --engine auto --sizes 8,4097 --repetitions 6 --tests 2 --collective "
-        "ibarrier,ibcast,igather,iscatter,iallgather,ialltoall,ireduce,iallreduce,isend "
-        "--json " +
-        (folder / "rows"));
-    ASSERT_EQ(job.status, 0) << job.out << job.err;
-    EXPECT_TRUE(contains(job.out, std::string("\nBeside ") + mpi().name + ": "));
-    EXPECT_TRUE(contains(job.out, "\nStart + wait: geometric mean of 17 ratios "));
-    std::ofstream(folder / "reader.py") << reader;
-    const Finished read =
-        run("python3 " + (folder / "reader.py") + " " + (folder / "rows") + " " + mpi().name);
-    EXPECT_EQ(read.out,
-              "iallgather iallreduce ialltoall ibarrier ibcast igather ireduce iscatter isend\n")
-        << read.err;
-    const Finished tables =
-        expect_success("python3 " WEFT_SOURCE_DIR "/bench/rivals/tables.py " + (folder / "rows"));
-    EXPECT_TRUE(contains(tables.out, "\n| iallreduce 8 B | "));
+std::set<std::string> all_collectives() {
+    return {"iallgather",
+            "iallgatherv",
+            "iallreduce",
+            "ialltoall",
+            "ialltoallv",
+            "ialltoallw",
+            "ibarrier",
+            "ibcast",
+            "iexscan",
+            "igather",
+            "igatherv",
+            "ireduce",
+            "ireduce_scatter",
+            "iscan",
+            "iscatter",
+            "iscatterv",
+            "ireduce_scatter_block",
+            "isend"};
 }
 
-TEST_P(Bench, MeasuresLatencyAndWaiting) {
-    const Finished latency = expect_success(bench("latency --transport tcp --repetitions 1"));
-    EXPECT_TRUE(contains(latency.out, "\niallreduce"));
-    EXPECT_TRUE(contains(latency.out, ", Weft over tcp: "));
-    const Finished idle = expect_success(bench("idle --ranks 2 --late 0.1"));
-    EXPECT_TRUE(contains(idle.out, std::string("\n") + mpi().name + " "));
+TEST_P(Bench, MeasuresEveryCollectiveBesideIt) {
+    const auto found = measured(R"({"name": "all", "collective": "all", "bytes": 4097,
+        "compute": {"for": "operation"}, "progress": "tests:2", "barrier": "both",
+        "repetitions": 1, "until": 0, "budget": "1s",
+        "members": [{"implementation": "mpi"}, {"engine": "auto"},
+                    {"name": "mpi call", "implementation": "mpi", "call": "blocking"}]})");
+    ASSERT_EQ(found.size(), 3u);
+    const std::string name = mpi().name;
+    for (const std::string& member : {name, std::string("auto"), name + " call"})
+        EXPECT_EQ(found.at(member), all_collectives()) << member;
+    EXPECT_NE(version_, "");
 }
 
 TEST_P(Bench, MeasuresPipelinesByHandAndByItsThread) {
-    const Finished job = expect_success(
-        bench("pipeline --ranks 3 --sizes 1000,100000 --segment 16K --matrix 8 --repetitions 1 "
-              "--engine manual,thread"));
-    for (const char* way : {" by hand ", " ibcast ", " pthread "})
-        EXPECT_TRUE(contains(job.out, mpi().name + std::string(way)));
-    EXPECT_TRUE(contains(job.out, "to pipelining by hand over that MPI"));
+    const auto found = measured(R"({"name": "pipeline", "ranks": 3, "bytes": 100000,
+        "compute": {"for": "20us"}, "progress": "until", "repetitions": 2, "until": 0,
+        "members": [{"implementation": "mpi:hand", "segment": "16K"},
+                    {"implementation": "mpi:thread", "segment": "16K"},
+                    {"implementation": "mpi"}, {"engine": "manual"}]})");
+    EXPECT_EQ(found.size(), 4u);
 }
 
-// An MPI is started for one thread there: what needs more is left out by name.
-TEST_P(Bench, MeasuresWaitingOverItsMessages) {
-    const Finished idle = expect_success(
-        bench("idle --ranks 2 --late 0.1 --engine manual,thread", "WEFT_TRANSPORT=mpi"));
-    EXPECT_TRUE(contains(idle.out, "Left out: engine thread: "));
-    EXPECT_TRUE(contains(idle.out, "\nmanual "));
-    EXPECT_FALSE(contains(idle.out, "\nthread "));
+// MPI_X are Weft's, and by their addresses the MPI's own.
+TEST_P(Bench, MeasuresAProgramUnderThePreloadedLibrary) {
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so"))
+        GTEST_SKIP() << "this build has no libweft_mpi.so";
+    const char* const members =
+        R"("compute": {"who": "none"}, "barrier": "both", "repetitions": 2, "until": 0,
+           "members": [{"implementation": "mpi"}, {"implementation": "preload"}]})";
+    const auto found = measured(
+        std::string(R"([{"name": "calls", "collective": ["iallreduce", "nothing:waitall"], )") +
+            R"("bytes": "64K", )" + members + R"(, {"name": "blocking", "collective": "ibcast", )" +
+            R"("call": "blocking", "bytes": 8, )" + members + "]",
+        "");
+    const std::set<std::string> all = {"iallreduce", "nothing:waitall", "ibcast"};
+    EXPECT_EQ(found.at(mpi().name), all);
+    EXPECT_EQ(found.at(std::string(mpi().name) + " preload"), all);
+}
+
+TEST_P(Bench, TellsThePreloadedLibraryFromOneThatTakesNothing) {
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/libweft_mpi.so"))
+        GTEST_SKIP() << "this build has no libweft_mpi.so";
+    const auto taken = [&](const std::string& implementation) {
+        std::ofstream(folder_ / "one.json")
+            << R"({"name": "one", "collective": "iallreduce", "bytes": 8, "repetitions": 1,)"
+            << R"("compute": {"who": "none"}, "members": [{"implementation": ")" << implementation
+            << "\"}]}";
+        const Finished job = bench(folder_ / "one.json", "WEFT_STATS=1");
+        EXPECT_EQ(job.status, 0) << job.out << job.err;
+        return !matches_in(job.err, "weft: MPI_Iallreduce +[1-9]").empty();
+    };
+    EXPECT_TRUE(taken("preload"));
+    EXPECT_FALSE(taken("stub"));
 }
 
 TEST_P(Bench, MeasuresLogGpOfItsMessages) {
-    const Folder folder;
     const Finished job =
         bench("loggp --repetitions 6 --small 1,64 --eager 1K,4K --large 256K,512K --json " +
-              (folder / "parameters"));
+              (folder_ / "parameters"));
     ASSERT_EQ(job.status, 0) << job.out << job.err;
     EXPECT_TRUE(contains(job.out, "LogGP between 2 ranks over mpi, engine manual: 2 ranks"))
         << job.out;
-    EXPECT_TRUE(contains(content(folder / "parameters"), "{\"messages\": \"rendezvous\", "));
+    EXPECT_TRUE(contains(content(folder_ / "parameters"), "{\"messages\":\"rendezvous\","));
 }
 
 TEST_P(Bench, MeasuresBetweenNodes) {
@@ -108,17 +148,19 @@ TEST_P(Bench, MeasuresBetweenNodes) {
     if (run(WEFT_BUILD_DIR "/weft run -n 2 --nodes 2 --rate 1gbit true").status != 0) {
         GTEST_SKIP() << "no emulated cluster here";
     }
-    const Finished job = expect_success(
-        bench("overlap --nodes 2 --sizes 64K --repetitions 2 --collective iallreduce"));
-    EXPECT_TRUE(contains(job.out, "2 ranks on 2 emulated nodes, links of 1gbit"));
-    EXPECT_TRUE(contains(job.out, "\n64K "));
+    const auto found = measured(R"({"name": "nodes", "nodes": 2, "collective": "iallreduce",
+        "bytes": "64K", "repetitions": 2, "until": 0,
+        "members": [{"implementation": "mpi"}, {"engine": "auto"}]})");
+    EXPECT_EQ(found.size(), 2u);
 }
 
 TEST_P(Bench, MeasuresItsOwnAsynchronousProgress) {
     if (std::string(mpi().name) == "impi") GTEST_SKIP() << "it aborts now and then with it";
-    const Finished job = expect_success(
-        bench("overlap --async --transport tcp --sizes 8 --repetitions 1 --collective ibcast"));
-    EXPECT_TRUE(contains(job.out, std::string("\nBeside ") + mpi().name + ":async: "));
+    const auto found = measured(R"({"name": "async", "transport": "tcp", "collective": "ibcast",
+        "bytes": 8, "repetitions": 1, "until": 0,
+        "members": [{"implementation": "mpi"}, {"engine": "auto"}]})",
+                                "--async");
+    EXPECT_EQ(found.size(), 1u) << "without Weft beside it";
 }
 
 }  // namespace weft::test::bench_test

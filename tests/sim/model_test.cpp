@@ -194,6 +194,19 @@ TEST(Measured, ParametersByTheSizeOfMessages) {
     }
 }
 
+// Not every writer of JSON puts them after a colon.
+TEST(Measured, BlanksDoNotMatter) {
+    std::string without = measured_text;
+    std::erase(without, ' ');
+    const Result<MeasuredParameters> one = read_measured(measured_text);
+    const Result<MeasuredParameters> other = read_measured(without);
+    ASSERT_TRUE(other.is_ok()) << last_detail();
+    for (const std::int64_t bytes : {1024, 8192}) {
+        EXPECT_EQ((*other).of(bytes).gap_ps, (*one).of(bytes).gap_ps);
+        EXPECT_EQ((*other).of(bytes).byte_reduction_ps, 500);
+    }
+}
+
 TEST(Measured, WhatIsNotObservableIsThatOfSmallerMessages) {
     const std::string start = "{\"messages\": \"a\", \"bytes_max\": ";
     const std::string bytes =

@@ -7,6 +7,14 @@
 
 namespace weft::bench::emulated_test {
 
+Cell cluster(int ranks, int nodes, int links = 1) {
+    Cell place;
+    place.ranks = ranks;
+    place.nodes = nodes;
+    place.link.links = links;
+    return place;
+}
+
 TEST(Emulated, ALinksRateCountsTheHeadersOfItsFrames) {
     EXPECT_EQ(link_byte_ps("1gbit"), 8365);  // 8 ns * 1514 / 1448
     EXPECT_EQ(link_byte_ps("1000mbit"), 8365);
@@ -46,18 +54,18 @@ TEST(Emulated, RanksShareCoresInTurnOrNotAtAll) {
 }
 
 TEST(Emulated, ClustersThatTheSimulatorDoesNotHaveAreRefused) {
-    EXPECT_TRUE(check_emulated({.ranks = 3, .nodes = 0, .links = 2}).is_ok());
-    EXPECT_TRUE(check_emulated({.ranks = 8, .nodes = 4}).is_ok());
-    EXPECT_FALSE(check_emulated({.ranks = 8, .nodes = 4, .links = 2}).is_ok());
+    EXPECT_TRUE(check_emulated(cluster(3, 0, 2)).is_ok());
+    EXPECT_TRUE(check_emulated(cluster(8, 4)).is_ok());
+    EXPECT_FALSE(check_emulated(cluster(8, 4, 2)).is_ok());
     EXPECT_EQ(std::string(last_detail()), "links = 2; expected 1: a simulated node has one");
-    EXPECT_FALSE(check_emulated({.ranks = 7, .nodes = 4}).is_ok());
+    EXPECT_FALSE(check_emulated(cluster(7, 4)).is_ok());
     EXPECT_EQ(std::string(last_detail()),
               "7 ranks on 4 nodes; expected as many ranks on each node");
 }
 
 TEST(Emulated, NodesHaveTheirShareOfTheRanksAndTheClustersLinks) {
-    EXPECT_FALSE(emulated({.ranks = 4, .nodes = 0}, 0));
-    const auto nodes = emulated({.ranks = 8, .nodes = 4, .rate = "1gbit"}, 2);
+    EXPECT_FALSE(emulated(cluster(4, 0), 0));
+    const auto nodes = emulated(cluster(8, 4), 2);
     ASSERT_TRUE(nodes);
     EXPECT_EQ(nodes->nodes, 4);
     EXPECT_EQ(nodes->ranks_per_node, 2);
@@ -73,7 +81,7 @@ std::int64_t message_ps(std::int64_t bytes, const model::LogGpParameters& parame
     sender.send(data, 1);
     receiver.recv(data, 0);
     simulate::LogGpMachine machine(parameters);
-    machine.set_nodes(*emulated({.ranks = 2, .nodes = 2, .rate = "1gbit"}, 0));
+    machine.set_nodes(*emulated(cluster(2, 2), 0));
     const Schedule schedules[] = {*sender.seal(), *receiver.seal()};
     for (const Schedule& schedule : schedules) machine.add(schedule);
     const Result<simulate::LogGpOutcome> outcome = machine.run();

@@ -1,4 +1,4 @@
-#include "bench/plain/copy_thread.h"
+#include "bench/player/copy_thread.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <string>
-#include <string_view>
 
 #include "base/cores.h"
+#include "bench/player/players.h"
 
 namespace weft::bench {
 namespace {
@@ -83,51 +83,35 @@ struct CopyThread::Inbox {
     }
 };
 
-bool CopyThread::can_move(const Collective& collective) {
-    constexpr std::string_view known[] = {"ibcast", "isend", "iallgather", "ialltoall"};
-    return std::ranges::find(known, collective.name) != std::end(known);
-}
-
-CopyThread::CopyThread(const Job& job, int core) : rank_(job.rank) {
+void CopyThread::begin() {
     ring_bytes_ = second_level_cache();
     inbox_bytes_ = sizeof(Inbox) + ring_bytes_;
-    std::byte* const memory = shared_memory(job, 2 * inbox_bytes_);
+    std::byte* const memory = shared_memory(job_, 2 * inbox_bytes_);
     for (std::size_t i : {0, 1}) {
         const std::size_t owner =
-            i == 0 ? static_cast<std::size_t>(rank_) : 1 - static_cast<std::size_t>(rank_);
+            i == 0 ? static_cast<std::size_t>(job_.rank) : 1 - static_cast<std::size_t>(job_.rank);
         inboxes_[i] = reinterpret_cast<Inbox*>(memory + owner * inbox_bytes_);
     }
-    thread_ = std::thread([this, core] { run(core); });
+    thread_ = std::thread([this] { run(); });
 }
 
 CopyThread::~CopyThread() {
+    if (!thread_.joinable()) return;
     stops_ = true;
     ++started_;
     started_.notify_one();
     thread_.join();
-    munmap(inboxes_[rank_], 2 * inbox_bytes_);
+    munmap(std::min(inboxes_[0], inboxes_[1]), 2 * inbox_bytes_);
 }
 
 void CopyThread::start(const Collective& collective, Case& c) {
-    const bool is_root = rank_ == 0;
-    const bool has_input = collective.send_bytes(1, 2) > 0;
-    PageBuffer& from = has_input ? c.send : c.recv;
-    // The block for, or of, a rank: in a buffer of one block there is no choice.
-    const auto block = [&](PageBuffer& buffer, int rank) {
-        const std::size_t index = buffer.size() > c.bytes ? static_cast<std::size_t>(rank) : 0;
-        return buffer.as<std::byte>().subspan(index * c.bytes, c.bytes);
-    };
-    const bool sends = is_root ? collective.plain.from_root : collective.plain.to_root;
-    const bool receives = is_root ? collective.plain.to_root : collective.plain.from_root;
-    outgoing_ = sends ? block(from, 1 - rank_) : std::span<std::byte>();
-    incoming_ = receives ? block(c.recv, 1 - rank_) : std::span<std::byte>();
-    own_ = has_input ? block(from, rank_) : std::span<std::byte>();
-    own_place_ = block(c.recv, rank_).data();
+    if (!thread_.joinable()) begin();
+    left_ = PlainBlocks(collective, c);
     ++started_;
     started_.notify_one();
 }
 
-void CopyThread::wait() const {
+void CopyThread::wait() {
     for (;;) {
         const std::uint32_t ended = ended_.load(std::memory_order_acquire);
         if (ended == started_.load()) return;
@@ -135,8 +119,8 @@ void CopyThread::wait() const {
     }
 }
 
-void CopyThread::run(int core) {
-    must_not_fail(!bind_to({core}), ("core " + std::to_string(core)).c_str());
+void CopyThread::run() {
+    must_not_fail(!bind_to({core_}), ("core " + std::to_string(core_)).c_str());
     for (std::uint32_t done = 0;; ++done) {
         started_.wait(done);
         if (stops_) return;
@@ -147,13 +131,13 @@ void CopyThread::run(int core) {
 }
 
 void CopyThread::move() {
-    std::memcpy(own_place_, own_.data(), own_.size());
+    if (!left_.own.empty()) std::memcpy(left_.own_place, left_.own.data(), left_.own.size());
     Inbox& mine = *inboxes_[0];
     for (;;) {
         const std::uint32_t bell = mine.bell.load();
         const bool has_sent = push();
         const bool has_received = pull();
-        if (outgoing_.empty() && incoming_.empty()) return;
+        if (left_.outgoing.empty() && left_.incoming.empty()) return;
         if (has_sent || has_received) continue;
         mine.sleeps = 1;
         syscall(SYS_futex, &mine.bell, FUTEX_WAIT, bell, nullptr, nullptr, 0);
@@ -166,9 +150,9 @@ bool CopyThread::push() {
     const std::uint64_t written = theirs.written.load(std::memory_order_relaxed);
     const std::size_t room = ring_bytes_ - (written - theirs.read.load(std::memory_order_acquire));
     const std::span<std::byte> place = theirs.from(written, ring_bytes_);
-    const std::size_t bytes = std::min({outgoing_.size(), room, place.size(), piece_bytes});
+    const std::size_t bytes = std::min({left_.outgoing.size(), room, place.size(), piece_bytes});
     if (bytes == 0) return false;
-    std::memcpy(place.data(), take(outgoing_, bytes).data(), bytes);
+    std::memcpy(place.data(), take(left_.outgoing, bytes).data(), bytes);
     theirs.written.store(written + bytes, std::memory_order_release);
     ring_bell(theirs);
     return true;
@@ -179,9 +163,9 @@ bool CopyThread::pull() {
     const std::uint64_t read = mine.read.load(std::memory_order_relaxed);
     const std::size_t there = mine.written.load(std::memory_order_acquire) - read;
     const std::span<std::byte> place = mine.from(read, ring_bytes_);
-    const std::size_t bytes = std::min({incoming_.size(), there, place.size(), piece_bytes});
+    const std::size_t bytes = std::min({left_.incoming.size(), there, place.size(), piece_bytes});
     if (bytes == 0) return false;
-    std::memcpy(take(incoming_, bytes).data(), place.data(), bytes);
+    std::memcpy(take(left_.incoming, bytes).data(), place.data(), bytes);
     mine.read.store(read + bytes, std::memory_order_release);
     ring_bell(*inboxes_[1]);
     return true;
@@ -190,6 +174,15 @@ bool CopyThread::pull() {
 void CopyThread::ring_bell(Inbox& inbox) {
     ++inbox.bell;
     if (inbox.sleeps != 0) syscall(SYS_futex, &inbox.bell, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+std::unique_ptr<Player> make_copy_thread(const Cell& cell, const Job& world, std::string& why) {
+    const std::string core = cell.implementation.substr(cell.implementation.find(':') + 1);
+    if (core.empty() || core.find_first_not_of("0123456789") != core.npos)
+        why = "implementation = \"" + cell.implementation + "\"; expected a core, such as 1";
+    else if (world.ranks != 2 || cell.nodes > 0)
+        why = "it copies between 2 ranks of one machine";
+    return why.empty() ? std::make_unique<CopyThread>(world, std::atoi(core.c_str())) : nullptr;
 }
 
 }  // namespace weft::bench

@@ -1,5 +1,5 @@
 // Connects two ranks, and moves bytes.
-#include "bench/plain/sockets.h"
+#include "bench/player/socket_pair.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -124,7 +124,7 @@ std::size_t moved(ssize_t bytes, const char* call) {
 
 }  // namespace
 
-PlainSockets::PlainSockets(const Job& job) {
+SocketPair::SocketPair(const Job& job) {
     if (job.ranks != 2) fail("plain sockets connect 2 ranks; this job has %d", job.ranks);
     Card mine;
     mine.address = are_on_one_host(job) ? loopback() : network_address();
@@ -145,53 +145,37 @@ PlainSockets::PlainSockets(const Job& job) {
     must_not_fail(epoll_ctl(epoll_, EPOLL_CTL_ADD, fd_, &event) != 0, "epoll_ctl");
 }
 
-PlainSockets::~PlainSockets() {
+SocketPair::~SocketPair() {
     close(epoll_);
     close(fd_);
 }
 
-std::size_t PlainSockets::send_some(std::span<const std::byte> bytes) {
+std::size_t SocketPair::send_some(std::span<const std::byte> bytes) {
     return moved(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL), "send");
 }
 
-std::size_t PlainSockets::recv_some(std::span<std::byte> bytes) {
+std::size_t SocketPair::recv_some(std::span<std::byte> bytes) {
     return moved(recv(fd_, bytes.data(), bytes.size(), 0), "recv");
 }
 
-void PlainSockets::exchange(std::span<const std::byte> send, std::span<std::byte> recv) {
+void SocketPair::exchange(std::span<const std::byte> send, std::span<std::byte> recv) {
     while (!send.empty() || !recv.empty()) {
         const std::size_t sent = send.empty() ? 0 : send_some(send);
         const std::size_t received = recv.empty() ? 0 : recv_some(recv);
         send = send.subspan(sent);
         recv = recv.subspan(received);
         if (sent > 0 || received > 0) continue;
-        epoll_event event;
-        must_not_fail(epoll_wait(epoll_, &event, 1, -1) < 0 && errno != EINTR, "epoll_wait");
+        sleep();
     }
 }
 
-void PlainSockets::set_blocking(bool blocks) {
+void SocketPair::set_blocking(bool blocks) {
     must_not_fail(fcntl(fd_, F_SETFL, blocks ? 0 : O_NONBLOCK) != 0, "O_NONBLOCK");
 }
 
-void PlainSockets::send_blocking(std::span<const std::byte> bytes) {
-    set_blocking(true);
-    while (!bytes.empty()) bytes = bytes.subspan(send_some(bytes));
-    set_blocking(false);
-}
-
-void PlainSockets::recv_blocking(std::span<std::byte> bytes) {
-    set_blocking(true);
-    while (!bytes.empty()) bytes = bytes.subspan(recv_some(bytes));
-    set_blocking(false);
-}
-
-void PlainSockets::send_spinning(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) bytes = bytes.subspan(send_some(bytes));
-}
-
-void PlainSockets::recv_spinning(std::span<std::byte> bytes) {
-    while (!bytes.empty()) bytes = bytes.subspan(recv_some(bytes));
+void SocketPair::sleep() {
+    epoll_event event;
+    must_not_fail(epoll_wait(epoll_, &event, 1, -1) < 0 && errno != EINTR, "epoll_wait");
 }
 
 }  // namespace weft::bench

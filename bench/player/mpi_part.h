@@ -1,9 +1,9 @@
-/* The functions of an MPI that the bench uses: part.c, compiled by that MPI's compiler into a
-   library that the program `weft` loads in each rank. So the same program can compare any MPI with
-   Weft.
-   An MPI that fails aborts the job itself. */
-#ifndef WEFT_BENCH_RIVALS_PART_H
-#define WEFT_BENCH_RIVALS_PART_H
+/* The functions of an MPI that the bench uses: mpi_part.c, compiled by that MPI's mpicc into a library that the
+   program `weft` loads in each rank. So one program can measure any MPI. An MPI that fails aborts the job itself.
+
+   In a job under `weft preload`, a program's MPI_X are Weft's, and the MPI's own are found by their addresses. */
+#ifndef WEFT_BENCH_PLAYER_MPI_PART_H
+#define WEFT_BENCH_PLAYER_MPI_PART_H
 
 #include <stddef.h>
 
@@ -21,25 +21,26 @@ typedef struct weft_rival_data {
     size_t elements; /* float64 that a rank of a reduction receives */
 } weft_rival_data;
 
-typedef void (*weft_rival_function)(const weft_rival_data* data);
-
 typedef struct weft_rival_collective {
     const char* name; /* "ibcast" */
-    weft_rival_function start;
-    weft_rival_function call; /* the blocking one */
+    void (*start)(const weft_rival_data* data);
+    void (*call)(const weft_rival_data* data); /* the blocking one */
 } weft_rival_collective;
 
 typedef weft_status (*weft_rival_from_oob)(const weft_oob* oob, weft_comm* comm);
 
 typedef struct weft_rival_part {
-    /* MPI_Init_thread; threads not 0: with MPI_THREAD_MULTIPLE. Writes the MPI's version. */
-    void (*open)(int threads, char* version, size_t length);
+    /* MPI_Init_thread; threads not 0: with MPI_THREAD_MULTIPLE. Writes the MPI's version. Returns how many microseconds
+       it took. */
+    double (*open)(int threads, char* version, size_t length);
     /* weft_comm_from_mpi of MPI_COMM_WORLD, which calls this function of the program. */
     weft_status (*join)(weft_rival_from_oob from_oob, weft_comm* comm);
+    /* own not 0: what follows calls the MPI by its addresses; 0: MPI_X, as any program. */
+    void (*use)(int own);
     /* Null for an unknown name. */
     const weft_rival_collective* (*find)(const char* name);
-    /* For the operation started last. */
-    int (*test)(void); /* 1: it has completed */
+    /* For all operations started since the last one of these returned with everything complete. */
+    int (*test)(void); /* 1: complete */
     void (*wait)(void);
     void (*barrier)(void);
     void (*close)(void);

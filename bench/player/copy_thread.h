@@ -14,30 +14,32 @@
 #include <span>
 #include <thread>
 
-#include "bench/collective/collective.h"
+#include "bench/player/plain_blocks.h"
+#include "bench/player/player.h"
 
 namespace weft::bench {
 
-// One operation at a time, started and waited for in one thread.
-class CopyThread {
+class CopyThread final : public Player {
   public:
-    static constexpr const char* movable = "ibcast, isend, iallgather or ialltoall";
-    static bool can_move(const Collective& collective);
-
-    // Collective over a job of two ranks of one machine. Fails if the thread may not use this core.
-    CopyThread(const Job& job, int core);
-    ~CopyThread();
+    // Of a job of two ranks of one machine. Fails if the thread may not use this core.
+    CopyThread(const Job& job, int core) : job_(job), core_(core) {}
+    ~CopyThread() override;
     CopyThread(const CopyThread&) = delete;
     CopyThread& operator=(const CopyThread&) = delete;
 
-    void start(const Collective& collective, Case& c);
-    bool test() const { return ended_.load(std::memory_order_acquire) == started_.load(); }
-    void wait() const;
+    std::string absence(const Collective& collective, const Job& job) const override {
+        return PlainBlocks::absence(collective, job, /*can_add=*/false);
+    }
+    void start(const Collective& collective, Case& c) override;
+    bool test() override { return ended_.load(std::memory_order_acquire) == started_.load(); }
+    void wait() override;
+    void barrier() override { must(weft_barrier(job_.comm), "weft_barrier"); }
 
   private:
     struct Inbox;
 
-    void run(int core);
+    void begin();  // the thread, and the memory that it copies through; collective
+    void run();
     void move();
     // False: nothing can be copied now.
     bool push();
@@ -47,12 +49,9 @@ class CopyThread {
     std::size_t ring_bytes_ = 0;
     std::size_t inbox_bytes_ = 0;
     Inbox* inboxes_[2] = {};  // mine, the other's
-    const int rank_;
-    // Of the operation: what is left.
-    std::span<const std::byte> outgoing_;
-    std::span<std::byte> incoming_;
-    std::span<const std::byte> own_;
-    std::byte* own_place_ = nullptr;
+    const Job job_;
+    const int core_;
+    PlainBlocks left_;  // of the operation
     std::atomic<std::uint32_t> started_ = 0;
     std::atomic<std::uint32_t> ended_ = 0;
     std::atomic<bool> stops_ = false;
