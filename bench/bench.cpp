@@ -6,11 +6,13 @@
 
 #include "base/engine_kind.h"
 #include "base/transport_kind.h"
+#include "bench/launch.h"
 #include "bench/loggp/loggp.h"
 #include "bench/micro.h"
 #include "bench/player/mpi_job.h"
 #include "bench/predict/predict.h"
 #include "bench/print/print.h"
+#include "bench/run/as_rank.h"
 #include "bench/run/rank.h"
 #include "bench/run/run.h"
 #include "bench/temporary_folder.h"
@@ -182,6 +184,9 @@ int bench_scenarios(ScenarioOptions& options) {
     std::optional<TemporaryFolder> folder;
     if (options.run.samples.empty())
         options.run.samples = folder.emplace().path() + "/samples.jsonl";
+    if (is_rank())
+        return run_as_rank(*plan, options.run) == 0 ? print_samples(stdout, options.run.samples)
+                                                    : 0;
     const int status = run(*plan, options.run);
     const int printed = print_samples(stdout, options.run.samples);
     return status != 0 ? status : printed;

@@ -1,5 +1,7 @@
 #include "bench/engines.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
 
 #include "base/engine_kind.h"
@@ -33,5 +35,7 @@ Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names) 
     }
     return found;
 }
+
+void prefer_no_engine() { setenv("WEFT_ENGINE", "manual", /*overwrite=*/0); }
 
 }  // namespace weft::bench

@@ -21,4 +21,8 @@ weft_status set_engine(weft_engine engine);
 Result<Engine> find_engine(const std::string& name);
 Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names);
 
+// Before the library joins: a communicator then has dedicated connections only if its own engine
+// wants them.
+void prefer_no_engine();
+
 }  // namespace weft::bench

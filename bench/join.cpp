@@ -1,12 +1,9 @@
 #include "bench/join.h"
 
-#include <stdlib.h>
-
+#include "bench/engines.h"
 #include "bench/player/mpi.h"
 
 namespace weft::bench {
-
-void prefer_no_engine() { setenv("WEFT_ENGINE", "manual", /*overwrite=*/0); }
 
 Job join_job(int ranks) {
     Job job;

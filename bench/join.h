@@ -10,8 +10,4 @@ namespace weft::bench {
 Job join_job(int ranks);
 void leave_job();
 
-// Before the library joins: a communicator then has dedicated connections only if its own engine
-// wants them.
-void prefer_no_engine();
-
 }  // namespace weft::bench

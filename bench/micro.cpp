@@ -31,8 +31,8 @@ constexpr Rank probed[] = {0, 1, ranks / 2 - 1, ranks - 1};
 // Whether a call lists or moves a block for every rank; its schedules are built anyway.
 bool has_all_blocks(const CollectiveSpec& spec, const Algorithm& algorithm) {
     if (spec.is_among_neighbors()) return false;
-    return spec.lists_blocks() ||
-           (spec.collective == weft::Collective::alltoall && algorithm.name == std::string("bruck"));
+    return spec.lists_blocks() || (spec.collective == weft::Collective::alltoall &&
+                                   algorithm.name == std::string("bruck"));
 }
 
 double build_us(const Algorithm& algorithm, const Problem& problem) {
@@ -137,9 +137,9 @@ int bench_micro(int repetitions) {
     for (const Combination& c : combinations) {
         Result<Reduction> reduction = bind_reduction(c.op, c.type);
         if (!reduction.is_ok()) fail("%s", last_detail());
-        table.add({std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type) +
-                       ", 64 KiB",
-                   fixed(gigabytes_per_second(*reduction, repetitions), 1), "GB/s"});
+        table.add(
+            {std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type) + ", 64 KiB",
+             fixed(gigabytes_per_second(*reduction, repetitions), 1), "GB/s"});
     }
     table.print(stdout);
     return 0;

@@ -17,7 +17,8 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return issue(c, c.job.api->allgather, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm);
+    return issue(c, c.job.api->allgather, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE,
+                 c.job.comm);
 }
 
 // The caller's arrays, made before the measurement.
@@ -40,8 +41,8 @@ void fill_reversed(Case& c, std::uint64_t seed) {
 }
 
 weft_status start_reversed(Case& c, weft_request* request) {
-    return issue(c, c.job.api->allgatherv, request, c.send.data(), c.bytes, c.recv.data(), counts.data(),
-                            displacements.data(), WEFT_BYTE, c.job.comm);
+    return issue(c, c.job.api->allgatherv, request, c.send.data(), c.bytes, c.recv.data(),
+                 counts.data(), displacements.data(), WEFT_BYTE, c.job.comm);
 }
 
 }  // namespace

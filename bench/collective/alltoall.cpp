@@ -22,21 +22,22 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return issue(c, c.job.api->alltoall, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, c.job.comm);
+    return issue(c, c.job.api->alltoall, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE,
+                 c.job.comm);
 }
 
 weft_status start_counted(Case& c, weft_request* request) {
     const std::size_t* counts = equal_counts(c.job, c.bytes);
-    return issue(c, c.job.api->alltoallv, request, c.send.data(), counts, nullptr, c.recv.data(), counts, nullptr,
-                           WEFT_BYTE, c.job.comm);
+    return issue(c, c.job.api->alltoallv, request, c.send.data(), counts, nullptr, c.recv.data(),
+                 counts, nullptr, WEFT_BYTE, c.job.comm);
 }
 
 weft_status start_typed(Case& c, weft_request* request) {
     static std::vector<weft_type> types;
     types.resize(static_cast<std::size_t>(c.job.ranks), WEFT_BYTE);
     const std::size_t* counts = equal_counts(c.job, c.bytes);
-    return issue(c, c.job.api->alltoallw, request, c.send.data(), counts, nullptr, types.data(), c.recv.data(), counts,
-                           nullptr, types.data(), c.job.comm);
+    return issue(c, c.job.api->alltoallw, request, c.send.data(), counts, nullptr, types.data(),
+                 c.recv.data(), counts, nullptr, types.data(), c.job.comm);
 }
 
 }  // namespace

@@ -6,7 +6,9 @@ namespace {
 
 void fill(Case&, std::uint64_t) {}
 
-weft_status start(Case& c, weft_request* request) { return issue(c, c.job.api->barrier, request, c.job.comm); }
+weft_status start(Case& c, weft_request* request) {
+    return issue(c, c.job.api->barrier, request, c.job.comm);
+}
 
 }  // namespace
 

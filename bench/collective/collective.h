@@ -10,9 +10,9 @@
 #include <string>
 
 #include "base/status.h"
+#include "bench/collective/call_form.h"
 #include "bench/job.h"
 #include "bench/player/api.h"
-#include "bench/collective/call_form.h"
 
 namespace weft::bench {
 

@@ -40,13 +40,13 @@ void fill_reduce(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return issue(c, c.job.api->allreduce, request, c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
-                           c.job.comm);
+    return issue(c, c.job.api->allreduce, request, c.send.data(), c.recv.data(), elements(c.bytes),
+                 WEFT_FLOAT64, WEFT_SUM, c.job.comm);
 }
 
 weft_status start_reduce(Case& c, weft_request* request) {
-    return issue(c, c.job.api->reduce, request, c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
-                        root, c.job.comm);
+    return issue(c, c.job.api->reduce, request, c.send.data(), c.recv.data(), elements(c.bytes),
+                 WEFT_FLOAT64, WEFT_SUM, root, c.job.comm);
 }
 
 void fill_scattered(Case& c, std::uint64_t seed) {
@@ -62,14 +62,13 @@ void fill_scattered(Case& c, std::uint64_t seed) {
 }
 
 weft_status start_scattered(Case& c, weft_request* request) {
-    return issue(c, c.job.api->reduce_scatter_block, request, c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64,
-                                      WEFT_SUM, c.job.comm);
+    return issue(c, c.job.api->reduce_scatter_block, request, c.send.data(), c.recv.data(),
+                 elements(c.bytes), WEFT_FLOAT64, WEFT_SUM, c.job.comm);
 }
 
 weft_status start_counted(Case& c, weft_request* request) {
     return issue(c, c.job.api->reduce_scatter, request, c.send.data(), c.recv.data(),
-                                equal_counts(c.job, elements(c.bytes)), WEFT_FLOAT64, WEFT_SUM,
-                                c.job.comm);
+                 equal_counts(c.job, elements(c.bytes)), WEFT_FLOAT64, WEFT_SUM, c.job.comm);
 }
 
 // The sum over the first `ranks` ranks.
@@ -87,8 +86,8 @@ void fill_prefix(Case& c, std::uint64_t seed, double ranks) {
 void fill_scan(Case& c, std::uint64_t seed) { fill_prefix(c, seed, c.job.rank + 1); }
 
 weft_status start_scan(Case& c, weft_request* request) {
-    return issue(c, c.job.api->scan, request, c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
-                      c.job.comm);
+    return issue(c, c.job.api->scan, request, c.send.data(), c.recv.data(), elements(c.bytes),
+                 WEFT_FLOAT64, WEFT_SUM, c.job.comm);
 }
 
 void fill_exscan(Case& c, std::uint64_t seed) {
@@ -97,8 +96,8 @@ void fill_exscan(Case& c, std::uint64_t seed) {
 }
 
 weft_status start_exscan(Case& c, weft_request* request) {
-    return issue(c, c.job.api->exscan, request, c.send.data(), c.recv.data(), elements(c.bytes), WEFT_FLOAT64, WEFT_SUM,
-                        c.job.comm);
+    return issue(c, c.job.api->exscan, request, c.send.data(), c.recv.data(), elements(c.bytes),
+                 WEFT_FLOAT64, WEFT_SUM, c.job.comm);
 }
 
 }  // namespace

@@ -16,13 +16,14 @@ void fill(Case& c, std::uint64_t seed) {
 }
 
 weft_status start(Case& c, weft_request* request) {
-    return issue(c, c.job.api->scatter, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE, root, c.job.comm);
+    return issue(c, c.job.api->scatter, request, c.send.data(), c.recv.data(), c.bytes, WEFT_BYTE,
+                 root, c.job.comm);
 }
 
 weft_status start_counted(Case& c, weft_request* request) {
     const std::size_t* counts = equal_counts(c.job, c.bytes);
-    return issue(c, c.job.api->scatterv, request, c.send.data(), counts, nullptr, c.recv.data(), c.bytes, WEFT_BYTE, root,
-                          c.job.comm);
+    return issue(c, c.job.api->scatterv, request, c.send.data(), counts, nullptr, c.recv.data(),
+                 c.bytes, WEFT_BYTE, root, c.job.comm);
 }
 
 }  // namespace

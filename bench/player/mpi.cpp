@@ -10,7 +10,7 @@
 #include <memory>
 #include <string_view>
 
-#include "bench/join.h"
+#include "bench/engines.h"
 #include "bench/player/players.h"
 #include "bench/work.h"
 

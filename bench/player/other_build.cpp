@@ -53,8 +53,7 @@ int allgather(void* context, const void* mine, void* all, int bytes) {
 
 // The sentence of what failed here; "": the functions are loaded.
 std::string open(const std::string& path, Api& api) {
-    const std::string file =
-        std::filesystem::is_directory(path) ? path + "/libweft.so" : path;
+    const std::string file = std::filesystem::is_directory(path) ? path + "/libweft.so" : path;
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return dlerror();
     const char* const missing = load(library, api);

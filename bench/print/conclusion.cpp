@@ -62,8 +62,9 @@ std::string three_sentences(const std::vector<Gain>& gains) {
         next = "Next: run your program with WEFT_ENGINE=" + tunable->best +
                ", which does better than the default " + tunable->where;
     else if (!with.empty())
-        next = "Next: start your collectives earlier, with weft_i..., and wait for them where "
-               "their result is needed; the engine can stay as it is";
+        next =
+            "Next: start your collectives earlier, with weft_i..., and wait for them where "
+            "their result is needed; the engine can stay as it is";
     return who + "\n" + much + "\n" + next + ".";
 }
 

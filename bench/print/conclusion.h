@@ -8,8 +8,8 @@ namespace weft::bench {
 
 // A place: this machine, or emulated nodes.
 struct Gain {
-    std::string where;     // "between nodes"
-    std::string best;      // the member that hides most, in the median of the rows
+    std::string where;  // "between nodes"
+    std::string best;   // the member that hides most, in the median of the rows
     double best_percent = 0;
     double auto_percent = -1;  // of the default, if it was measured
     int rows = 0;              // that were not disturbed

@@ -148,8 +148,7 @@ std::string Experiment::label(const MeasuredContest& contest) const {
             return axes_of(other.baseline().head)[i] != mine[i];
         });
         const bool is_shown = i < 2 || differs;
-        if (is_shown && !mine[i].second.empty())
-            text += (text.empty() ? "" : " ") + mine[i].second;
+        if (is_shown && !mine[i].second.empty()) text += (text.empty() ? "" : " ") + mine[i].second;
     }
     return text;
 }
@@ -160,8 +159,7 @@ std::string Experiment::place() const {
     const int nodes = head.value("nodes", 0);
     if (nodes == 0) return text + " of this machine";
     const Json& link = head.at("link");
-    text += " on " + std::to_string(nodes) + " emulated nodes, links of " +
-            link.value("rate", "");
+    text += " on " + std::to_string(nodes) + " emulated nodes, links of " + link.value("rate", "");
     if (link.value("delay_us", 0.0) > 0)
         text += " with a delay of " + std::to_string(link.value("delay_us", 0)) + " us";
     return text;

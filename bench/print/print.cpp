@@ -29,20 +29,17 @@ void print_head(std::FILE* file, const Experiment& one) {
     const Json wanted = one.scenario.value("repetitions", Json(50));
     const bool has_ended_early = one.scenario.value("until", Json(0.05)) == 0 &&
                                  wanted.is_number() && std::cmp_less(least, wanted.get<int>());
-    if (has_ended_early)
-        std::fprintf(file, "Repetitions were left out: the budget was used up.\n");
+    if (has_ended_early) std::fprintf(file, "Repetitions were left out: the budget was used up.\n");
 }
 
 void print_rows(std::FILE* file, const Experiment& one) {
     const bool is_hidden = one.is_about("hidden");
     const std::vector<std::string> members = one.members();
     const std::string baseline = one.contests[0].baseline().name();
-    std::vector<std::string> heading = {"", is_hidden ? "one after the other, us"
-                                                      : baseline + ", " +
-                                                            (one.contests[0].column() ==
-                                                                     "allocations"
-                                                                 ? "number"
-                                                                 : "us")};
+    std::vector<std::string> heading = {
+        "", is_hidden
+                ? "one after the other, us"
+                : baseline + ", " + (one.contests[0].column() == "allocations" ? "number" : "us")};
     std::vector<std::string> shown;
     for (const std::string& name : members)
         if (is_hidden || name != baseline) shown.push_back(name);
@@ -51,9 +48,8 @@ void print_rows(std::FILE* file, const Experiment& one) {
     Table table(heading, Table::Last::words);
     for (const MeasuredContest& contest : one.contests) {
         const Measured& base = contest.baseline();
-        const double first = is_hidden
-                                 ? median(base.times("work")) + median(base.times("blocking"))
-                                 : median(base.times(contest.column()));
+        const double first = is_hidden ? median(base.times("work")) + median(base.times("blocking"))
+                                       : median(base.times(contest.column()));
         std::vector<std::string> row = {one.label(contest), fixed(first, first < 100 ? 2 : 0)};
         for (const std::string& name : shown) {
             const Measured* member = contest.of(name);
@@ -69,9 +65,8 @@ void print_rows(std::FILE* file, const Experiment& one) {
             }
         }
         const std::optional<Estimate> aa = contest.aa();
-        row.push_back(aa && !std::isnan(aa->value)
-                          ? fixed(aa->value, 3) + interval_text(*aa, 3)
-                          : "-");
+        row.push_back(aa && !std::isnan(aa->value) ? fixed(aa->value, 3) + interval_text(*aa, 3)
+                                                   : "-");
         row.push_back(contest.disturbance());
         table.add(row);
     }
@@ -152,8 +147,7 @@ void print(std::FILE* file, const SamplesFile& samples) {
         std::fputs("These samples are not complete: the run was interrupted or failed.\n", file);
     const bool has_shares = std::ranges::any_of(
         samples.experiments, [](const Experiment& one) { return one.is_about("hidden"); });
-    if (has_shares)
-        std::fprintf(file, "\n%s\n", three_sentences(gains_of(samples)).c_str());
+    if (has_shares) std::fprintf(file, "\n%s\n", three_sentences(gains_of(samples)).c_str());
 }
 
 }  // namespace

@@ -43,10 +43,10 @@ struct Times {
     double begun = 0;  // moments since the beginning of the contest: right before the start,
     double done = 0;   // ... and after the wait
     double allocations = std::nan("");  // of the start: a number
-    double core = std::nan("");      // time that a process of lowest priority lost on this core
-    double delivery = std::nan("");  // of the last rank: from the last start to its end
+    double core = std::nan("");         // time that a process of lowest priority lost on this core
+    double delivery = std::nan("");     // of the last rank: from the last start to its end
 };
-constexpr const char* columns[] = {"blocking", "work", "start", "tests",       "wait", "total",
+constexpr const char* columns[] = {"blocking", "work",  "start", "tests",       "wait", "total",
                                    "cpu",      "begun", "done",  "allocations", "core", "delivery"};
 static_assert(sizeof(Times) == std::size(columns) * sizeof(double));
 
@@ -141,9 +141,7 @@ class Runner {
         return place_.scenario + ": " + place_.collective() +
                (place_.bytes > 1 ? " " + size_text(place_.bytes) : "");
     }
-    double left_s() const {
-        return std::max(0.0, static_cast<double>(end_ns_ - now_ns()) * 1e-9);
-    }
+    double left_s() const { return std::max(0.0, static_cast<double>(end_ns_ - now_ns()) * 1e-9); }
     bool computes(const Cell& cell) const {
         return cell.compute.who.holds(run_.world.rank, cell.late.who);
     }
@@ -377,8 +375,7 @@ class Runner {
     }
 
     void write(Member& member, int number, int order) {
-        std::vector<Times> all =
-            gather(run_.world, std::vector<Times>{repetition(member, number)});
+        std::vector<Times> all = gather(run_.world, std::vector<Times>{repetition(member, number)});
         if (run_.world.rank != 0) return;
         double last_begun = 0;
         for (const Times& times : all) last_begun = std::max(last_begun, times.begun);

@@ -23,7 +23,6 @@ std::string core_time_absence(const Job& world);
 
 // Collective over a job whose ranks have a core each. Counts while `action` lasts, and at least for
 // `window_us`: bytes that are still in sockets or in flight afterwards cost this core as well.
-CoreTime measure_core_time(const Job& world, double window_us,
-                           const std::function<void()>& action);
+CoreTime measure_core_time(const Job& world, double window_us, const std::function<void()>& action);
 
 }  // namespace weft::bench

@@ -12,8 +12,7 @@ namespace weft::bench {
 
 std::string fiber_absence(const Job& world, const Progress& progress) {
 #if defined(__SANITIZE_THREAD__)
-    if (progress.timer || progress.arrival)
-        return "nothing can be preempted under ThreadSanitizer";
+    if (progress.timer || progress.arrival) return "nothing can be preempted under ThreadSanitizer";
 #endif
     std::string why;
     if (progress.arrival) {

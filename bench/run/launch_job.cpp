@@ -23,13 +23,12 @@ std::vector<std::string> run_words(const Cell& place) {
 std::vector<std::string> node_words(const Cell& place) {
     if (place.nodes == 0) return {};
     const Link& link = place.link;
-    std::vector<std::string> words = {"--nodes", std::to_string(place.nodes),
-                                      "--rate",  link.rate,
+    std::vector<std::string> words = {"--nodes", std::to_string(place.nodes), "--rate", link.rate,
                                       "--links", std::to_string(link.links)};
     if (link.gso > 0) words.insert(words.end(), {"--gso", std::to_string(link.gso)});
-    for (const auto& [option, value] : {std::pair("--delay", &link.delay),
-                                        std::pair("--jitter", &link.jitter),
-                                        std::pair("--loss", &link.loss)})
+    for (const auto& [option, value] :
+         {std::pair("--delay", &link.delay), std::pair("--jitter", &link.jitter),
+          std::pair("--loss", &link.loss)})
         if (*value != "0") words.insert(words.end(), {option, *value});
     return words;
 }

@@ -58,6 +58,11 @@ int run_rank(const std::string& path) {
     const Json plan = Json::parse(file, nullptr, false);
     if (plan.is_discarded()) fail("%s: cannot be read as a plan", path.c_str());
     if (plan.contains("task")) return run_task(plan);
+    run_rank(plan);
+    return 0;
+}
+
+int run_rank(const Json& plan) {
     const JobPlan job = job_from(plan.at("job"));
     if (has_spinner(job)) prepare_core_time();
     bind_launched_rank(job.place());
@@ -66,6 +71,9 @@ int run_rank(const std::string& path) {
     if (world.rank == 0) file_of_samples.emplace(plan.at("samples").get<std::string>());
     Samples nothing;
     Samples& samples = world.rank == 0 ? *file_of_samples : nothing;
+    const bool is_whole = plan.value("is_whole", false);  // nobody else writes to the file
+    const std::int64_t began_ns = now_ns();
+    if (is_whole) samples.write(plan.at("run"));
     if (const Mpi* const mpi = Mpi::of_this_job()) {
         Json run = plan.at("run");
         run["mpi"] = mpi->version();
@@ -83,9 +91,13 @@ int run_rank(const std::string& path) {
         spare_s = measure(run, contest, contest.budget_s + spare_s);
         ++parts;
     }
+    if (is_whole)
+        samples.write({{"kind", "end"},
+                       {"seconds", static_cast<double>(now_ns() - began_ns) * 1e-9},
+                       {"complete", true}});
     close_other_builds();
     leave_job();
-    return 0;
+    return world.rank;
 }
 
 }  // namespace weft::bench

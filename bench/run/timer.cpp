@@ -10,8 +10,8 @@ Stopwatch::Stopwatch(Timer timer) : timer_(timer) {
         const std::uint64_t first = __rdtsc();
         std::int64_t end = begin;
         while (end - begin < duration_ns) end = now_ns();
-        us_per_cycle_ = static_cast<double>(end - begin) / 1000 /
-                        static_cast<double>(__rdtsc() - first);
+        us_per_cycle_ =
+            static_cast<double>(end - begin) / 1000 / static_cast<double>(__rdtsc() - first);
     }
 #else
     timer_ = Timer::clock;

@@ -64,8 +64,8 @@ Enum choice_of(const Json& axes, const char* axis, std::initializer_list<const c
 
 // Names the axis in refusals of what is inside of it.
 template <class Read>
-auto inside(const Json& axes, const char* axis, std::initializer_list<const char*> known,
-            Read read) -> decltype(read(axes)) {
+auto inside(const Json& axes, const char* axis, std::initializer_list<const char*> known, Read read)
+    -> decltype(read(axes)) {
     const auto found = axes.find(axis);
     if (found == axes.end()) return {};
     if (!found->is_object()) refuse(axis, *found, "an object");
@@ -111,8 +111,8 @@ Link link_from(const Json& axes) {
 Compute compute_from(const Json& axes) {
     Compute compute;
     compute.who = ranks_of(axes, "who", Ranks::Kind::all);
-    compute.what = choice_of<Compute::What>(axes, "what",
-                                            {"loop", "sleep", "product", "mmap", "spinner"});
+    compute.what =
+        choice_of<Compute::What>(axes, "what", {"loop", "sleep", "product", "mmap", "spinner"});
     const std::string time = text_of(axes, "for", "operation");
     if (time == "operation") return compute;
     if (time.ends_with('x')) {
@@ -129,8 +129,8 @@ Late late_from(const Json& axes) {
     Late late;
     late.who = ranks_of(axes, "who", Ranks::Kind::all);
     late.us = duration_us(text_of(axes, "by", "0"));
-    late.distribution = choice_of<Late::Distribution>(axes, "distribution",
-                                                      {"constant", "uniform", "exponential"});
+    late.distribution =
+        choice_of<Late::Distribution>(axes, "distribution", {"constant", "uniform", "exponential"});
     return late;
 }
 
@@ -148,12 +148,10 @@ Progress progress_from(const Json& axes) {
         const Json size = {{"progress", rest}};
         return {Kind::bytes, bytes_of(size, "progress", "")};
     }
-    if (text == "none" || text == "until")
-        return {text == "none" ? Kind::none : Kind::until};
+    if (text == "none" || text == "until") return {text == "none" ? Kind::none : Kind::until};
     if (word == "fiber" && (text == word || rest == "timer" || rest == "arrival"))
         return {Kind::fiber, 0, rest == "timer", rest == "arrival"};
-    refuse("progress", text,
-           "none, tests:N, bytes:N, until, fiber, fiber:timer or fiber:arrival");
+    refuse("progress", text, "none, tests:N, bytes:N, until, fiber, fiber:timer or fiber:arrival");
 }
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -207,13 +205,13 @@ Cell cell_from(const Json& axes) {
     cell.bytes = bytes_of(axes, "bytes", "64K");
     cell.ranks = whole_of(axes, "ranks", cell.ranks, 1, 1024);
     cell.nodes = whole_of(axes, "nodes", cell.nodes, 0, 1024);
-    cell.link = inside(axes, "link", {"rate", "delay", "jitter", "loss", "links", "gso"},
-                       link_from);
+    cell.link =
+        inside(axes, "link", {"rate", "delay", "jitter", "loss", "links", "gso"}, link_from);
     cell.cores = text_of(axes, "cores", cell.cores);
     cell.transport = text_of(axes, "transport", cell.transport);
     cell.progress = progress_from(axes);
-    cell.engine = text_of(
-        axes, "engine", cell.progress.kind == Progress::Kind::fiber ? "fiber" : cell.engine);
+    cell.engine = text_of(axes, "engine",
+                          cell.progress.kind == Progress::Kind::fiber ? "fiber" : cell.engine);
     cell.implementation = text_of(axes, "implementation", cell.implementation);
     cell.hides = number_of(axes, "hides", cell.hides, 0, 1);
     cell.segment = bytes_of(axes, "segment", "64K");
@@ -227,8 +225,8 @@ Cell cell_from(const Json& axes) {
     for (const Ranks* ranks : {&cell.compute.who, &cell.late.who}) {
         for (const int rank : ranks->listed) {
             if (rank >= cell.ranks)
-                throw Refused("rank " + std::to_string(rank) + " of " +
-                              std::to_string(cell.ranks) + " computes or is late; expected fewer");
+                throw Refused("rank " + std::to_string(rank) + " of " + std::to_string(cell.ranks) +
+                              " computes or is late; expected fewer");
         }
     }
     return cell;

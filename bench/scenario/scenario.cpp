@@ -21,10 +21,9 @@ constexpr std::array axes = {"ranks",   "nodes",    "link",       "cores", "tran
 // What a member has besides.
 constexpr std::array of_members = {"name",  "what",  "implementation", "engine",
                                    "again", "hides", "segment"};
-constexpr std::array of_scenarios = {"name",     "question",    "says",   "column",
-                                     "baseline", "blocking",    "members", "statistic",
-                                     "until",    "repetitions", "budget", "engine",
-                                     "segment"};
+constexpr std::array of_scenarios = {"name",     "question", "says",      "column", "baseline",
+                                     "blocking", "members",  "statistic", "until",  "repetitions",
+                                     "budget",   "engine",   "segment"};
 
 template <std::size_t n>
 bool is_in(const std::array<const char*, n>& list, const std::string& name) {

@@ -172,7 +172,7 @@ const char* const program =
               EXPECT(std::strstr(weft_last_detail(), "(weft_irotate)"));
               std::printf("rotated\n");
           }
-)cpp";
+    )cpp";
 
 void write(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());

@@ -157,7 +157,8 @@ TEST_F(Install, TheProgramRunsAndHasItsManual) {
     const std::string program = "'" + prefix_ + "/bin/weft' ";
     EXPECT_EQ(run(program + "--version").out, "weft " WEFT_VERSION "\n");
     const Finished bench =
-        run(program + "bench latency --set collective=ibarrier --set engine=manual --set repetitions=1");
+        run(program +
+            "bench latency --set collective=ibarrier --set engine=manual --set repetitions=1");
     EXPECT_EQ(bench.status, 0) << bench.err;  // it starts itself again, as two ranks
     for (const auto& page : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/docs/man")) {
         const std::string name = page.path().filename();

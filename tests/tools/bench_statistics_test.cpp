@@ -92,8 +92,7 @@ TEST(ThreeSentences, SayForWhomHowMuchAndWhatNext) {
 
 TEST(ThreeSentences, DrawNoConclusionIfMostRowsAreDisturbed) {
     const Gain nodes = {"between nodes", "kernel", 91, 60, 2, 3};
-    EXPECT_TRUE(three_sentences({nodes}).starts_with(
-        "No conclusion: 3 of 5 rows were disturbed."));
+    EXPECT_TRUE(three_sentences({nodes}).starts_with("No conclusion: 3 of 5 rows were disturbed."));
     EXPECT_EQ(three_sentences({}), "No conclusion: nothing was measured.");
 }
 

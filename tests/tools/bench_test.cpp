@@ -38,8 +38,8 @@ std::vector<Json> of_kind(const std::vector<Json>& lines, const std::string& kin
 std::vector<double> times(const std::vector<Json>& lines, const Json& cell,
                           const std::string& column) {
     const Json& columns = cell.at("columns");
-    const auto at = static_cast<std::size_t>(
-        std::find(columns.begin(), columns.end(), column) - columns.begin());
+    const auto at = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), column) -
+                                             columns.begin());
     std::vector<double> found;
     for (const Json& sample : of_kind(lines, "sample")) {
         if (sample.at("cell") != cell.at("id")) continue;
@@ -148,12 +148,29 @@ TEST(Bench, StartsLateRanksLate) {
     for (const double us : times(lines, cell, "total")) EXPECT_GE(us, 4000);
 }
 
+// Two ranks that something else than `weft run` starts.
+TEST(Bench, MeasuresInTheJobOfAnotherLauncher) {
+    const Folder folder;
+    const std::string samples = folder / "samples";
+    const std::string rank = " WEFT_RANKS=2 WEFT_STARTUP_DIR=" + (folder / "job") + " " + bench +
+                             "aa --set bytes=8 --set repetitions=2 --json " + samples;
+    const Finished done = expect_success("WEFT_RANK=1" + rank + " & WEFT_RANK=0" + rank +
+                                         "; zero=$?; wait $! && exit $zero");
+    EXPECT_TRUE(contains(done.out, "aa: How far apart are two measurements of the same?"));
+    const std::vector<Json> lines = lines_of(samples);
+    EXPECT_EQ(of_kind(lines, "run").size(), 1u);
+    EXPECT_EQ(of_kind(lines, "sample").size(), 2u * 3 * 2);
+    EXPECT_EQ(lines.back().at("complete"), true);
+}
+
 TEST(Bench, RunsTwoBuildsInOneJob) {
     const Folder folder;
     const std::string samples = folder / "samples";
-    expect_success(bench + "builds --build " WEFT_BUILD_DIR
+    expect_success(bench +
+                   "builds --build " WEFT_BUILD_DIR
                    " --set collective=ibcast,iallreduce --set bytes=8,100K --set repetitions=2 "
-                   "--set cores=none --json " + samples);
+                   "--set cores=none --json " +
+                   samples);
     const std::vector<Json> lines = lines_of(samples);
     EXPECT_EQ(of_kind(lines, "missing").size(), 0u);
     EXPECT_EQ(of_kind(lines, "sample").size(), 4u * 3 * 2);
@@ -204,9 +221,10 @@ TEST(Bench, KeepsTheSamplesWhenItIsInterrupted) {
     const Folder folder;
     const std::string samples = folder / "samples";
     const Finished done =
-        run(bench + "aa --set bytes=8 --set repetitions=1000000 --set until=0 --set cores=none "
-                    "--json " + samples +
-            " & for i in $(seq 1000); do grep -q '\"kind\":\"sample\"' " + samples +
+        run(bench +
+            "aa --set bytes=8 --set repetitions=1000000 --set until=0 --set cores=none "
+            "--json " +
+            samples + " & for i in $(seq 1000); do grep -q '\"kind\":\"sample\"' " + samples +
             " 2>/dev/null && break; sleep 0.01; done; kill $!; wait $!");
     EXPECT_EQ(done.status, 143);
     EXPECT_TRUE(contains(done.out, "These samples are not complete: the run was interrupted"));
