@@ -82,7 +82,7 @@ endforeach()
 
 if(NOT TARGET weft_program)
     message(STATUS "weft: no program weft: its tests and those of its manual are left out")
-    list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_)")
+    list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_|unit/emulated_)")
 endif()
 
 if(NOT tcp_libraries)
@@ -150,8 +150,11 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/install/symbols_test.cpp
     COMPILE_DEFINITIONS WEFT_TEST_HOOKS=$<BOOL:${WEFT_TEST_HOOKS}>)
 
 # Of the program, a unit test may link a file that needs only the library.
-target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp
-                                 ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
+target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
+if(TARGET weft_program)
+    target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
+    target_link_libraries(test_unit PRIVATE nlohmann_json::nlohmann_json)
+endif()
 if(TARGET test_tools)
     target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/print/conclusion.cpp
                                       ${PROJECT_SOURCE_DIR}/bench/table.cpp)
