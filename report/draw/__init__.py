@@ -1,0 +1,12 @@
+"""The drawings: one module for each of what a scenario can be about ("says").
+
+Each has draw(experiment, title), which returns a matplotlib figure; sentence(experiment), which says what it shows; and
+HOW, which says how to read it."""
+
+from . import cpu, hidden, ratio, start, time
+
+KINDS = {"hidden": hidden, "time": time, "ratio": ratio, "cpu": cpu, "start": start}
+
+
+def kind_of(experiment):
+    return KINDS.get(experiment.says, time)

@@ -1,0 +1,55 @@
+"""A member's time relative to the baseline's, repetition by repetition."""
+
+import math
+
+from . import rows, times
+from .. import stats, words
+
+HOW = "Left of the line at 1 is faster, right of it slower."
+TICKS = (0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10)
+
+
+def value_of(contest, member):
+    return None if member is contest.baseline else contest.ratio(member)
+
+
+def band(contest):
+    return (contest.aa.low, contest.aa.high) if contest.aa is not None and contest.aa.has_interval else None
+
+
+def ticks(low, high):
+    """At most seven, 1 among them, not too near to each other."""
+    chosen = [1]
+    least = math.log(high / low) / 7
+    for tick in sorted(TICKS, key=lambda tick: abs(math.log(tick))):
+        if low <= tick <= high and all(abs(math.log(tick / other)) > least for other in chosen):
+            chosen.append(tick)
+    return sorted(chosen)
+
+
+def draw(experiment, title):
+    found = rows.ends(experiment, value_of) or (1, 1)
+    factor = max(1.15, 1 / found[0] * 1.08, found[1] * 1.08)
+    low, high = max(1 / factor, found[0] / 1.15), min(factor, found[1] * 1.15)
+    low, high = min(low, 0.87), max(high, 1.15)
+    scale = rows.Scale("time relative to %s (left of 1: faster)" % experiment.baseline, True, (low, high),
+                       ticks(low, high), lambda value: "%.2f" % value, line=1,
+                       line_label="%s = 1" % experiment.baseline, tick_text=lambda value: "%g" % value)
+    return rows.draw(experiment, title, scale, value_of, band)
+
+
+def sentence(experiment):
+    shown = experiment.undisturbed
+    parts = []
+    for name in experiment.members:
+        ratios = [(contest.ratio(member), contest.aa) for contest in shown for member in contest.members
+                  if member.name == name and member is not contest.baseline]
+        ratios = [(value, aa) for value, aa in ratios if value is not None]
+        if not ratios:
+            continue
+        less, more = (sum(times.is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
+                      for is_less in (True, False))
+        parts.append("%s takes %s %s's time (%s)" % (
+            name, words.factor(stats.geometric_mean([value.value for value, _ in ratios])), experiment.baseline,
+            times.clearly(less, more, len(ratios), ("faster", "slower"))))
+    return words.listing(parts) + "." if parts else "Nothing was compared."

@@ -1,0 +1,129 @@
+"""Rows of dots: one row for each contest, from left to right the value, with its interval. A phone shows it, too."""
+
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from . import style
+from .. import words
+
+LANE = 0.2   # inches for a member of a row
+GAP = 0.16   # between rows
+HEAD = 0.30  # a group's name
+SHORT = 18   # characters of a group's name that fit beside a row
+
+
+class Scale:
+    """The axis of a drawing of rows."""
+
+    def __init__(self, label, is_log, limits, ticks, text, line=None, line_label=None, tick_text=None):
+        self.label = label    # what it is, and which end is better
+        self.is_log = is_log
+        self.limits = limits  # (least, most)
+        self.ticks = ticks
+        self.text = text      # the words of a value
+        self.tick_text = tick_text or text
+        self.line = line      # a line at this value
+        self.line_label = line_label
+
+
+def row_label(contest, experiment, has_heads):
+    label = words.size(contest.bytes) if contest.bytes else ""
+    if not has_heads:
+        label = ("%s " % (experiment.group_of(contest) or contest.head["collective"]) + label).strip()
+    return label + (" (disturbed)" if contest.disturbed else "")
+
+
+def has_heads(experiment):
+    """Whether groups stand over their rows; a group of one short row does not need it."""
+    return bool(experiment.axes) and (max(map(len, experiment.groups)) > SHORT or
+                                      any(len(contests) > 1 for contests in experiment.groups.values()))
+
+
+def draw(experiment, title, scale, value_of, band_of):
+    """value_of(contest, member): an Estimate or None. band_of(contest): (low, high) or None."""
+    names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
+    lanes = max(len(names), 1)
+    pitch = lanes * LANE + GAP
+    with_heads = has_heads(experiment)
+    places, heads, at = [], [], 0.0
+    for group, contests in experiment.groups.items():
+        if with_heads:
+            heads.append((at + HEAD / 2, group))
+            at += HEAD
+        for contest in contests:
+            places.append((at + pitch / 2, contest))
+            at += pitch
+    entries = style.entries_of(experiment, names)
+    if scale.line_label:
+        entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
+    figure = style.new_figure(experiment, at + 0.75, title, entries)
+    axes = figure.subplots()
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(at, 0)  # inches, from above
+    if scale.is_log:
+        axes.set_xscale("log")
+    axes.set_xlim(*scale.limits)
+    axes.xaxis.set_major_locator(FixedLocator(scale.ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
+    axes.set_yticks([place for place, _ in places],
+                    [row_label(contest, experiment, with_heads) for _, contest in places])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    axes.set_xlabel(scale.label)
+    statistic = experiment.scenario.get("statistic", {}).get("repetitions", "median")
+    axes.text(1.02, 1, statistic, transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
+    if scale.line is not None:
+        axes.axvline(scale.line, color=style.MUTED, linewidth=1.4)
+    for place, group in heads:
+        axes.text(0, place, group, transform=axes.get_yaxis_transform(), weight="bold", va="center", ha="left",
+                  bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.5})
+    for place, contest in places:
+        draw_row(axes, experiment, names, place, contest, scale, value_of, band_of)
+    return figure
+
+
+def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of):
+    lanes = max(len(names), 1)
+    band = band_of(contest)
+    if band:
+        low, high = (min(max(end, scale.limits[0]), scale.limits[1]) for end in band)
+        axes.fill_betweenx([place - lanes * LANE / 2, place + lanes * LANE / 2], low, high, color=style.BAND,
+                           linewidth=0)
+    faded = 0.35 if contest.disturbed else 1
+    for member in contest.members:
+        value = value_of(contest, member)
+        if value is None or member.name not in names:
+            continue
+        colour, mark = style.look(experiment, member.name)
+        lane = place + (names.index(member.name) - (lanes - 1) / 2) * LANE
+        draw_points(axes, value.points, lane, scale, colour)
+        if value.has_interval:
+            axes.plot([value.low, value.high], [lane, lane], color=colour, alpha=faded, linewidth=2.4,
+                      solid_capstyle="butt")
+        axes.plot([value.value], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
+                  markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
+        axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
+                  fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
+
+
+def draw_points(axes, points, lane, scale, colour):
+    """All repetitions; those beyond the edge as a triangle at it."""
+    low, high = scale.limits
+    inside = [point for point in points if low <= point <= high]
+    style.speckles(axes, inside, [lane] * len(inside), colour, is_log=False)
+    for is_beyond, edge, mark in ((min(points) < low, low, "<"), (max(points) > high, high, ">")):
+        if is_beyond:
+            axes.plot([edge], [lane], marker=mark, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
+                      markeredgewidth=0)
+
+
+def ends(experiment, value_of):
+    """The least and the largest of all values and their intervals' ends."""
+    found = []
+    for contest in experiment.contests:
+        for member in contest.members:
+            value = value_of(contest, member)
+            if value is not None:
+                found += [value.value] + ([value.low, value.high] if value.has_interval else [])
+    return (min(found), max(found)) if found else None

@@ -1,0 +1,85 @@
+"""Colours, sizes and the parts that all drawings have.
+
+The page is light or dark, the SVG is the same: page.py replaces these colours by variables of the style sheet."""
+
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+from matplotlib import figure as figures  # noqa: E402  (after the choice of Agg)
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch, PathPatch  # noqa: E402
+from matplotlib.path import Path  # noqa: E402
+
+PAPER, INK, MUTED, GRID, BAND = "#fdfdfe", "#1b1b1d", "#5a5a5e", "#dcdce0", "#c6c6cc"
+# Okabe and Ito's, which colour-blind people tell apart; each with a mark of its own.
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKS = ("o", "s", "^", "D", "v", "P", "X")
+
+WIDTH = 5.4         # inches; the page shows 72 units an inch
+TEXT_COLUMNS = 64   # characters of small text over a drawing
+TITLE_COLUMNS = 46
+LINE = 0.2          # inches of a line over a drawing
+
+matplotlib.rcParams.update({
+    "svg.fonttype": "none", "svg.hashsalt": "weft", "font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED, "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.facecolor": "none", "savefig.facecolor": "none", "path.simplify": False,
+    "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.6})
+
+
+def look(experiment, name):
+    """Colour and mark of a member."""
+    at = experiment.members.index(name)
+    return SERIES[at % len(SERIES)], MARKS[at % len(MARKS)]
+
+
+def new_figure(experiment, height, title, entries):
+    """Room for drawings of this height, below the conditions and the legend's entries.
+
+    `title`: whether the question stands over it, for a drawing that is alone."""
+    question = textwrap.wrap(experiment.question, TITLE_COLUMNS) if title else []
+    conditions = textwrap.wrap(experiment.conditions(), TEXT_COLUMNS)
+    head = LINE * (1.25 * len(question) + len(conditions) + 1.05 * len(entries)) + 0.12
+    figure = figures.Figure(figsize=(WIDTH, head + height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.04, rect=(0, 0, 1, height / (head + height)))
+    from_top = 0.05
+    for lines, pitch, options in ((question, 1.25 * LINE, {"fontsize": 13, "weight": "bold"}),
+                                  (conditions, LINE, {"fontsize": 9.5, "color": MUTED})):
+        for line in lines:
+            figure.text(0.01, 1 - from_top / (head + height), line, va="top", **options)
+            from_top += pitch
+    for handle in entries:  # (a legend of its own each: its lines keep their places)
+        figure.legend(handles=[handle], loc="upper left", bbox_to_anchor=(0, 1 - from_top / (head + height)),
+                      frameon=False, borderpad=0.2, borderaxespad=0, handletextpad=0.6, fontsize=10.5)
+        from_top += 1.05 * LINE
+    return figure
+
+
+def entries_of(experiment, names):
+    """The legend: members, single repetitions, and the A/A band."""
+    entries = []
+    for name in names:
+        colour, mark = look(experiment, name)
+        entries.append(Line2D([], [], color=colour, marker=mark, markersize=6.5, linewidth=2,
+                              label=experiment.explained(name)))
+    entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
+                          label="single repetitions (triangle: beyond the edge)"))
+    again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
+                 None)
+    if again is not None:
+        entries.append(Patch(color=BAND, label="%s measured twice (smaller differences are chance)" % again.twin().name))
+    return entries
+
+
+def speckles(axes, xs, ys, colour, is_log, transform=None):
+    """Single repetitions, as one path: a page has thousands."""
+    if not xs:
+        return
+    vertices, codes = [], []
+    for x, y in zip(xs, ys):  # (lines without length are not drawn everywhere)
+        vertices += [(x, y), (x, y + 4e-3 * (abs(y) if is_log else 1))]
+        codes += [Path.MOVETO, Path.LINETO]
+    axes.add_patch(PathPatch(Path(vertices, codes), facecolor="none", edgecolor=colour, alpha=0.3, linewidth=2.4,
+                             capstyle="round", transform=transform or axes.transData))

@@ -1,0 +1,167 @@
+"""What the drawings of times have in common: time, cpu and start."""
+
+import math
+
+from matplotlib.transforms import ScaledTranslation
+
+from . import rows, style
+from .. import stats, words
+
+STEPS = (1, 2, 5)
+ASIDE = 0.08        # inches between members at one size
+MANY_DECADES = 1.5  # from here on only powers of ten are written
+
+
+def ticks(low, high):
+    """Round values between both, for a logarithmic axis."""
+    steps = STEPS if math.log10(high / low) < MANY_DECADES else (1,)
+    found = [step * 10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+             for step in steps]
+    inside = [value for value in found if low <= value <= high]
+    while len(inside) > 7:
+        inside = inside[::2]
+    return inside
+
+
+def limits(low, high):
+    """A little more than that, and at least a factor of four."""
+    middle = math.sqrt(low * high)
+    factor = max(math.sqrt(high / low) * 1.25, 2)
+    return middle / factor, middle * factor
+
+
+def estimate_of(column):
+    return lambda contest, member: member.estimate(column or contest.column())
+
+
+def band(contest):
+    """What the baseline's time is when it is measured again."""
+    value = contest.baseline.estimate(contest.column())
+    if contest.aa is None or not contest.aa.has_interval or value is None:
+        return None
+    return value.value * contest.aa.low, value.value * contest.aa.high
+
+
+def draw_rows(experiment, title, label):
+    value_of = estimate_of(None)
+    found = rows.ends(experiment, value_of)
+    span = limits(max(found[0], 1e-3), max(found[1], 2e-3))
+    scale = rows.Scale(label + " (left: less)", True, span, ticks(*span), words.time)
+    return rows.draw(experiment, title, scale, value_of, band)
+
+
+def draw_curves(experiment, title, label):
+    """A panel for each group: times by bytes."""
+    groups = list(experiment.groups.items())
+    figure = style.new_figure(experiment, 0.4 + 2.4 * len(groups), title,
+                              style.entries_of(experiment, experiment.members))
+    panels = figure.subplots(len(groups), 1, squeeze=False)[:, 0]
+    value_of = estimate_of(None)
+    for axes, (group, contests) in zip(panels, groups):
+        draw_panel(axes, experiment, contests, value_of)
+        axes.set_title(": ".join(filter(None, (group, label))) + " (lower: less)", loc="left", fontsize=10.5,
+                       weight="bold", x=-0.14)
+    panels[-1].set_xlabel("bytes of the operation")
+    return figure
+
+
+def draw_panel(axes, experiment, contests, value_of):
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    sizes = [contest.bytes for contest in contests]
+    bands = [(contest.bytes,) + band(contest) for contest in contests if band(contest)]
+    if bands:
+        axes.fill_between(*zip(*bands), color=style.BAND, linewidth=0)
+    lows, highs = [], []
+    for at, name in enumerate(experiment.members):
+        colour, mark = style.look(experiment, name)
+        # Side by side, or equal times would hide each other.
+        aside = ScaledTranslation((at - (len(experiment.members) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
+        place_at = axes.transData + aside
+        found = []
+        for contest in contests:
+            for member in contest.members:
+                value = value_of(contest, member) if member.name == name else None
+                if value is not None:
+                    found.append((contest, value))
+        if not found:
+            continue
+        points = [(contest.bytes, point) for contest, value in found for point in value.points]
+        style.speckles(axes, [x for x, _ in points], [y for _, y in points], colour, is_log=True,
+                       transform=place_at)
+        lows.append(min(y for _, y in points))
+        highs.append(max(y for _, y in points))
+        with_interval = [(contest.bytes, value) for contest, value in found if value.has_interval]
+        if with_interval:
+            axes.vlines([x for x, _ in with_interval], [value.low for _, value in with_interval],
+                        [value.high for _, value in with_interval], color=colour, linewidth=2.4,
+                        transform=place_at)
+        axes.plot([contest.bytes for contest, _ in found], [value.value for _, value in found], color=colour,
+                  marker=mark, markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
+    axes.set_ylim(*limits(min(lows), max(highs)))
+    chosen = sizes if len(sizes) <= 6 else sizes[::-(len(sizes) // 5)][::-1]
+    axes.set_xticks(chosen, [words.size(count) for count in chosen])
+    axes.minorticks_off()
+    values = ticks(*axes.get_ylim())
+    axes.set_yticks(values, [words.time(value) for value in values])
+    axes.grid()
+
+
+def sentence(experiment, subject, verb="takes"):
+    """The baseline's times, and the others' relative to it."""
+    name = experiment.baseline
+    shown = experiment.undisturbed
+    values = [(contest, contest.baseline.estimate(contest.column())) for contest in shown]
+    values = sorted(((contest, value.value) for contest, value in values if value), key=lambda pair: pair[1])
+    if not values:
+        return "%s was not measured." % name
+    (least_row, least), (most_row, most) = values[0], values[-1]
+    text = words.time(least)
+    if len(values) > 1:
+        text += " (%s) to %s (%s)" % (place(experiment, least_row), words.time(most), place(experiment, most_row))
+    compared = [comparison(experiment, shown, other) for other in experiment.members if other != name]
+    return "with %s, %s %s %s%s." % (name, subject, verb, text,
+                                     "".join("; with " + one for one in compared if one))
+
+
+def place(experiment, contest):
+    """Which row: as short as it can be."""
+    size = words.size(contest.bytes) if contest.bytes else ""
+    return " ".join(filter(None, (experiment.group_of(contest) or contest.head["collective"], size)))
+
+
+def comparison(experiment, shown, other):
+    """ "thread, 0.87 of that (clearly less in 7 of 8 rows)"; a row is clear if its interval and that of the same
+    measured twice are apart, and it does not contain 1."""
+    ratios = []
+    for contest in shown:
+        member = next((member for member in contest.members if member.name == other), None)
+        value = contest.ratio(member) if member else None
+        if value is not None:
+            ratios.append((value, contest.aa))
+    if not ratios:
+        return ""
+    less, more = (sum(is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
+                  for is_less in (True, False))
+    mean = stats.geometric_mean([value.value for value, _ in ratios])
+    clear = clearly(less, more, len(ratios))
+    return "%s, %s that (%s)" % (other, words.factor(mean), clear)
+
+
+def clearly(less, more, rows_count, words_of=("less", "more"), than=""):
+    """In how many rows the intervals are apart, and to which side; the more frequent side first."""
+    counts = sorted(zip((less, more), words_of), reverse=True)
+    (most, word), (other, other_word) = counts
+    if not most:
+        return "no clear difference" + (" in any row" if rows_count > 1 else "")
+    if rows_count == 1:
+        return "clearly " + word + than
+    text = "clearly %s%s in %s" % (word, than, "all %d rows" % most if most == rows_count else
+                                   "%d of %d rows" % (most, rows_count))
+    return text + (", clearly %s in %d" % (other_word, other) if other else "")
+
+
+def is_clear(value, aa):
+    if not value.has_interval or value.low <= 1 <= value.high:
+        return False
+    return aa is None or not aa.has_interval or value.is_apart_from(aa)

@@ -1,0 +1,168 @@
+"""The page: one HTML file with everything in it, no script."""
+
+import html
+import io
+import os
+import re
+
+from . import table, words
+from .draw import kind_of, style, verdict
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+ROWS_OPEN = 24  # a longer table is folded
+VARIABLES = {style.PAPER: "paper", style.INK: "ink", style.MUTED: "muted", style.GRID: "grid", style.BAND: "band",
+             **{colour: "s%d" % at for at, colour in enumerate(style.SERIES)}}
+
+
+def escape(text):
+    return html.escape(str(text))
+
+
+def anchor(experiment, at):
+    return "e%d-%s" % (at, re.sub(r"[^a-z0-9]+", "-", experiment.name.lower()))
+
+
+def alternative(experiment):
+    """What a figure shows, for those who do not see it."""
+    return "%s %s Members: %s. %d row%s; all numbers are in the table below." % (
+        experiment.question, verdict.sentence(experiment), words.listing(experiment.members), len(experiment.contests),
+        "s"[:len(experiment.contests) != 1])
+
+
+def svg(experiment, prefix):
+    """The drawing, with the style sheet's colours, and names that no other drawing of the page has."""
+    out = io.StringIO()
+    kind_of(experiment).draw(experiment, title=False).savefig(out, format="svg", metadata={"Date": None})
+    text = out.getvalue()
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(id="|href="#|url\(#)', lambda match: match.group(1) + prefix + "-", text)
+    text = re.sub(r"#[0-9a-f]{6}\b", lambda match: "var(--%s)" % VARIABLES[match.group(0)]
+                  if match.group(0) in VARIABLES else match.group(0), text)
+    text = re.sub(r"(-?\d+\.\d{2})\d+", r"\1", text)
+    text = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", text, count=1)
+    return re.sub(r"<svg", '<svg role="img" aria-label="%s"' % escape(alternative(experiment)), text, count=1)
+
+
+def png(experiment, file):
+    """The drawing alone: with the question over it."""
+    kind_of(experiment).draw(experiment, title=True).savefig(file, dpi=160, facecolor=style.PAPER)
+
+
+def html_table(experiment):
+    head = "".join("<th scope=col>%s</th>" % escape(cell) for cell in table.heading(experiment))
+    lines = table.lines(experiment)
+    body = "".join("<tr>%s</tr>\n" % "".join("<td>%s</td>" % escape(cell) for cell in line) for line in lines)
+    text = '<div class=table tabindex=0 role=region aria-label="The numbers"><table><thead><tr>%s</tr></thead>' \
+           "<tbody>\n%s</tbody></table></div>" % (head, body)
+    return "<details%s><summary>The numbers (%d rows)</summary>%s</details>\n" % (
+        " open" if len(lines) <= ROWS_OPEN else "", len(lines), text)
+
+
+def repetitions_words(experiment):
+    low, high = experiment.repetitions()
+    statistic = experiment.scenario.get("statistic", {}).get("repetitions", "median")
+    ranks = "all ranks" if experiment.scenario.get("statistic", {}).get("ranks") == "all" else "the slowest rank"
+    text = "A mark is the %s of %s repetitions (of each, %s)" % (
+        statistic, high if low == high else "%d to %d" % (low, high), ranks)
+    return text + ("; the line through it is its 95 % interval" if statistic == "median" else "") + \
+        "; faint dots are single repetitions, a triangle at an edge stands for those beyond it. "
+
+
+def aa_words(experiment):
+    again = next((contest for contest in experiment.contests if contest.aa is not None), None)
+    if again is None:
+        return "No member was measured twice (A/A), so small differences may be chance."
+    return "The grey band is %s measured twice: a difference within it is chance." % again.twin().name
+
+
+def about(run):
+    """Command, machine and date."""
+    head = run.head
+    weft, host = head["weft"], head["host"]
+    facts = [("date", head["date"]),
+             ("machine", "%s, %s CPUs, Linux %s" % (host.get("cpu", "unknown"), host.get("cpus", "?"),
+                                                    host.get("kernel", "?"))),
+             ("Weft", " ".join(str(weft[key]) for key in ("version", "commit", "build_type", "compiler")
+                               if weft.get(key)))]
+    if head.get("mpi"):
+        facts.append(("MPI", head["mpi"]))
+    if head.get("timer"):
+        facts.append(("timer", "%s, a reading takes %s ns" % (head["timer"].get("name"),
+                                                              head["timer"].get("cost_ns"))))
+    if head.get("seed") is not None:
+        facts.append(("seed", head["seed"]))
+    if head.get("settings"):
+        facts.append(("settings", " ".join("%s=%s" % pair for pair in head["settings"].items())))
+    facts.append(("samples", os.path.basename(run.file)))
+    return "<pre>%s</pre><p class=about>%s</p>\n" % (
+        escape(head["command"]), "; ".join("%s: %s" % (escape(name), escape(value)) for name, value in facts))
+
+
+def switch_words(line):
+    """What the emulated links' switch has cost and added."""
+    parts = []
+    if line.get("bias_us") is not None:
+        parts.append("adds %.0f us of its own to each message" % line["bias_us"])
+    if line.get("late_max_us") is not None:
+        parts.append("was at most %.0f us late" % line["late_max_us"])
+    if line.get("cpu_s") is not None and line.get("bytes"):
+        parts.append("used %.2f s of CPU for %.2f GB (%.2f s a GB)" %
+                     (line["cpu_s"], line["bytes"] / 1e9, line["cpu_s"] / (line["bytes"] / 1e9)))
+    text = "The links' delay is made by a switch in user space, which " + words.listing(parts) if parts else ""
+    return text + ("; congestion control: %s." % line["congestion"] if line.get("congestion") else ".") if text else ""
+
+
+def section(experiment, name):
+    title = escape(experiment.question) + (" <small>(beside %s)</small>" % escape(experiment.run.head["mpi"])
+                                           if experiment.run.head.get("mpi") else "")
+    parts = ['<section id="%s"><h2>%s</h2>\n' % (name, title)]
+    if experiment.interruption:
+        parts.append("<p class=warn>%s</p>\n" % escape(experiment.interruption))
+    for line in experiment.missing:
+        parts.append("<p class=warn>Missing: %s</p>\n" % escape(missing_words(line)))
+    if experiment.contests:
+        says = escape(verdict.sentence(experiment))
+        how = kind_of(experiment).HOW + " " + repetitions_words(experiment) + aa_words(experiment)
+        parts.append("<figure>%s<figcaption><p class=says>%s</p><p class=how>%s</p></figcaption></figure>\n" %
+                     (svg(experiment, name), says, escape(how)))
+        parts.append(html_table(experiment))
+    elif not experiment.missing:
+        parts.append("<p class=warn>Missing: nothing of it was measured.</p>\n")
+    parts += ["<p class=about>%s</p>\n" % escape(words_) for words_ in map(switch_words, experiment.switches) if words_]
+    return "".join(parts) + about(experiment.run) + "</section>\n"
+
+
+def missing_words(line):
+    who = ": " + line["member"] if line.get("member") else ""
+    return "%s%s (%s)" % (line["scenario"], who, line["why"])
+
+
+def contents(experiments):
+    """What each figure says, with the way to it; what is missing by name."""
+    lines = []
+    for name, experiment in experiments:
+        text = verdict.sentence(experiment) if experiment.contests else "missing"
+        beside = " (beside %s)" % experiment.run.head["mpi"] if experiment.run.head.get("mpi") else ""
+        lines.append('<li><a href="#%s">%s</a>%s<br>%s</li>\n' % (name, escape(experiment.question), escape(beside),
+                                                              escape(text)))
+    missing = list(dict.fromkeys(missing_words(line) for _, experiment in experiments for line in experiment.missing))
+    text = "<nav><ol>\n%s</ol></nav>\n" % "".join(lines)
+    if missing:
+        text += "<p class=warn>Missing:</p><ul>%s</ul>\n" % "".join("<li>%s</li>" % escape(one) for one in missing)
+    return text
+
+
+def page(experiments):
+    with open(os.path.join(FOLDER, "page.css"), encoding="utf-8") as file:
+        style_sheet = file.read()
+    named = [(anchor(experiment, at), experiment) for at, experiment in enumerate(experiments, 1)]
+    interruptions = list(dict.fromkeys("%s: %s" % (os.path.basename(one.run.file), one.interruption)
+                                       for one in experiments if one.interruption))
+    return (
+        "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
+        '<meta name=viewport content="width=device-width, initial-scale=1"><title>Measurements of Weft</title>\n'
+        "<style>\n%s</style></head><body>\n<h1>Measurements of Weft</h1>\n%s%s%s</body></html>\n" %
+        (style_sheet, "".join("<p class=warn>%s</p>\n" % escape(text) for text in interruptions), contents(named),
+         "".join(section(experiment, name) for name, experiment in named)))

@@ -1,0 +1,147 @@
+"""Reading samples: JSON lines of schema 1, as `weft bench --json FILE` writes them (docs/measuring.md)."""
+
+import json
+
+SCHEMA = 1
+
+
+class SampleError(Exception):
+    """What is wrong with a file, for people: FILE:LINE: sentence."""
+
+
+class Run:
+    """What one job has written: its "run" line, and all lines up to the next one."""
+
+    def __init__(self, file, head):
+        self.file = file
+        self.head = head
+        self.cells = {}    # by id, in the order of the file
+        self.missing = []
+        self.switches = []
+        self.end = None    # the "end" line
+
+
+class Cell:
+    """A member at one point of a scenario, with its samples."""
+
+    def __init__(self, head):
+        self.head = head
+        self.samples = []
+
+
+# What a line of a kind must have, and of which type.
+NUMBER = (int, float)
+FIELDS = {
+    "run": {"schema": int, "date": str, "command": str, "weft": dict, "host": dict, "scenarios": dict},
+    "cell": {"id": int, "scenario": str, "contest": int, "member": str, "collective": str, "bytes": int,
+             "ranks": int, "columns": list},
+    "sample": {"cell": int, "repetition": int, "ranks": list},
+    "missing": {"scenario": str, "why": str},
+    "switch": {"scenario": str},
+    "end": {"complete": bool},
+}
+WORDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+
+
+def check_fields(line, kind):
+    for name, wanted in FIELDS[kind].items():
+        if name not in line:
+            raise ValueError('a "%s" line without "%s"' % (kind, name))
+        value = line[name]
+        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+            raise ValueError('"%s" = %s; expected %s' % (name, json.dumps(value)[:60], WORDS[wanted]))
+
+
+def check_schema(schema):
+    if schema > SCHEMA:
+        raise ValueError("these samples have schema %d, and this report reads schema %d: use the report of the Weft "
+                         "that wrote them" % (schema, SCHEMA))
+    if schema < SCHEMA:
+        raise ValueError("schema = %d; expected %d" % (schema, SCHEMA))
+
+
+def check_sample(line, cell):
+    columns = cell.head["columns"]
+    for rank, values in enumerate(line["ranks"]):
+        if not isinstance(values, list) or len(values) != len(columns):
+            raise ValueError("rank %d has %s; expected %d numbers, one for each of %s" %
+                             (rank, json.dumps(values)[:60], len(columns), ", ".join(map(str, columns))))
+        for value in values:
+            if value is not None and (isinstance(value, bool) or not isinstance(value, NUMBER)):
+                raise ValueError("rank %d has %s; expected a number of microseconds" % (rank, json.dumps(value)[:60]))
+    if len(line["ranks"]) != cell.head["ranks"]:
+        raise ValueError("%d ranks; its cell has %d" % (len(line["ranks"]), cell.head["ranks"]))
+
+
+def add_line(runs, file, text):
+    """Takes one line of the file, or raises ValueError."""
+    try:
+        line = json.loads(text)
+    except ValueError as error:
+        raise ValueError("no JSON: %s" % error)
+    kind = line.get("kind") if isinstance(line, dict) else None
+    if not isinstance(kind, str) or kind not in FIELDS:
+        raise ValueError('kind = %s; expected one of %s' % (json.dumps(kind), ", ".join(FIELDS)))
+    if kind == "run" and isinstance(line.get("schema"), int):
+        check_schema(line["schema"])
+    check_fields(line, kind)
+    if kind == "run":
+        runs.append(Run(file, line))
+        return
+    if not runs:
+        raise ValueError('a "%s" line before the first "run" line' % kind)
+    run = runs[-1]
+    if kind == "cell":
+        if line["id"] in run.cells:
+            raise ValueError("a second cell with id %d" % line["id"])
+        if line["scenario"] not in run.head["scenarios"]:
+            raise ValueError('scenario "%s" is not among those of the "run" line' % line["scenario"])
+        run.cells[line["id"]] = Cell(line)
+    elif kind == "sample":
+        cell = run.cells.get(line["cell"])
+        if cell is None:
+            raise ValueError("no cell has id %d" % line["cell"])
+        check_sample(line, cell)
+        cell.samples.append(line)
+    elif kind == "missing":
+        run.missing.append(line)
+    elif kind == "switch":
+        run.switches.append(line)
+    else:
+        run.end = line
+
+
+def read(file):
+    """The runs of a file, and a sentence if it is not complete (otherwise "")."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as lines:
+            text = lines.read()
+    except OSError as error:
+        raise SampleError("%s: %s" % (file, error.strerror))
+    runs = []
+    cut_off = False
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if not line.strip():
+            continue
+        try:
+            add_line(runs, file, line)
+        except ValueError as error:
+            # A run that was killed while it wrote: its last line has no end.
+            if runs and not line.endswith("\n") and str(error).startswith("no JSON"):
+                cut_off = True
+                break
+            raise SampleError("%s:%d: %s" % (file, number, error))
+    if not runs:
+        raise SampleError("%s: it is empty; expected the samples of `weft bench --json FILE`" % file)
+    return runs, interruption(runs, cut_off)
+
+
+def interruption(runs, cut_off):
+    end = runs[-1].end
+    if cut_off:
+        return "The run was interrupted: the last line of the file is cut off."
+    if end is None:
+        return 'The run was interrupted: the file has no "end" line.'
+    if not end["complete"]:
+        return "The run was interrupted before everything was measured."
+    return ""

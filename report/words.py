@@ -1,0 +1,122 @@
+"""Figures and axes in words."""
+
+import re
+
+
+def size(count):
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit and count % (unit // 1024 or 1) == 0 and count * 10 % unit == 0:
+            return "%g %s" % (count / unit, name)
+    return "%d B" % count
+
+
+def time(us):
+    for least, unit, name in ((1e6, 1e6, "s"), (1e3, 1e3, "ms"), (1, 1, "us")):
+        if abs(us) >= least * 0.9995:  # (999.9 us are written as 1 ms)
+            return "%s %s" % (figure(us / unit), name)
+    return "%s ns" % figure(us * 1e3)
+
+
+def figure(value):
+    """Three significant digits, not in powers of ten."""
+    if abs(value) >= 100:
+        return "%.0f" % value
+    return "%.3g" % value
+
+
+def factor(value):
+    return "%.2f of" % value if value < 0.995 else "%s times" % ("%.2f" % value if value < 10 else "%.0f" % value)
+
+
+def percent(value):
+    return "%.0f %%" % (value or 0)  # never -0
+
+
+def duration(text):
+    """A scenario writes times as "300us" or "1ms", a cell in microseconds."""
+    return time(text) if isinstance(text, (int, float)) else re.sub(r"(?<=\d)(?=[a-z])", " ", str(text))
+
+
+def rate(text):
+    match = re.fullmatch(r"([\d.]+)([kmg]?)bit", str(text))
+    return "%s %sbit/s" % (match.group(1), match.group(2).upper().replace("K", "k")) if match else str(text)
+
+
+def link(value):
+    if not value:
+        return ""
+    parts = ["links of " + rate(value["rate"])] if value.get("rate") else []
+    for name in ("delay", "jitter"):
+        us = value.get(name + "_us") or 0
+        if us:
+            parts.append("%s %s" % (time(us), name))
+    if value.get("loss"):
+        parts.append("%g %% loss" % (100 * value["loss"]))
+    return ", ".join(parts)
+
+
+def whom(value):
+    if isinstance(value, list):
+        return "rank%s %s" % ("s"[:len(value) != 1], ", ".join(map(str, value)))
+    return {"all": "all ranks", "others": "the other ranks"}.get(value, str(value))
+
+
+def compute(value):
+    who = value.get("who", "none") if value else "none"
+    if who == "none":
+        return ""
+    text = {"operation": "as long as the operation takes"}.get(value.get("for"), "")
+    if not text and value.get("for"):
+        many = re.fullmatch(r"([\d.]+)x", str(value["for"]))
+        text = "%s times as long as the operation" % many.group(1) if many else "for " + duration(value["for"])
+    what = {"sleep": "sleep" if who == "all" else "sleeps", "mmap": "map memory"}.get(value.get("what"),
+                                                                                   "compute")
+    return "%s %s %s" % (whom(who), what, text) if text else "%s %s" % (whom(who), what)
+
+
+def late(value):
+    if not value or not value.get("by") or value["by"] in ("0", 0):
+        return ""
+    spread = value.get("distribution", "constant")
+    text = "%s late by %s" % (whom(value.get("who", "all")), duration(value["by"]))
+    return text + (" (%s)" % spread if spread != "constant" else "")
+
+
+# What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
+MEMBERS = {"manual": "moves only inside the library's calls", "auto": "Weft's default", "thread": "a progress thread",
+           "kernel": "the operating system moves", "kernel:own": "the operating system moves, own connections",
+           "fiber": "while fibers yield", "fiber:timer": "a timer interrupts the computation",
+           "fiber:arrival": "arrivals interrupt the computation", "thread:poll": "a progress thread that polls",
+           "sockets": "plain sockets, no Weft", "copy thread": "a plain thread that copies",
+           "preload": "an MPI program with Weft preloaded"}
+
+
+def member(name):
+    return "%s (%s)" % (name, MEMBERS[name]) if name in MEMBERS else name
+
+
+def axis(name, value):
+    """The value of an axis, as a figure's text has it; "" for what needs no words."""
+    if name == "ranks":
+        return "%d rank%s" % (value, "s"[:value != 1])
+    if name == "nodes":
+        return "%d nodes" % value if value and value > 1 else "one machine"
+    if name in ("link", "compute", "late"):
+        return {"link": link, "compute": compute, "late": late}[name](value)
+    if name == "call":
+        return "" if value == "nonblocking" else "%s calls" % value
+    if name == "progress":
+        return "" if value in (None, "none") else "progress: %s" % value
+    if name == "algorithm":
+        return value or ""
+    if name == "transport":
+        return {"shm": "shared memory", "tcp": "TCP", "ucx": "UCX", "auto": ""}.get(value, value or "")
+    if name == "collective":
+        return value or ""
+    return "%s %s" % (name.replace("_", " "), value) if value not in (None, "", "auto") else ""
+
+
+def listing(parts):
+    """a, b and c"""
+    parts = list(parts)
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else ""
