@@ -13,13 +13,13 @@ NO_AXES = {"kind", "id", "scenario", "contest", "member", "again", "engine", "im
 class Member:
     """One member in one contest: the estimates that tables and figures take."""
 
-    def __init__(self, cell, scenario):
+    def __init__(self, cell, experiment):
         self.name = cell.head["member"]
         self.head = cell.head
         self.is_again = bool(cell.head.get("again"))
         self.cell = cell
-        self.all_ranks = scenario.get("statistic", {}).get("ranks") == "all"
-        self.statistic = scenario.get("statistic", {}).get("repetitions", "median")
+        self.of_all_ranks = experiment.of_all_ranks
+        self.statistic = experiment.statistic
 
     @functools.lru_cache(maxsize=None)
     def times(self, column):
@@ -30,7 +30,7 @@ class Member:
         found = {}
         for sample in self.cell.samples:
             values = [rank[at] for rank in sample["ranks"]]
-            if self.all_ranks:
+            if self.of_all_ranks:
                 found.update({(sample["repetition"], rank): value
                               for rank, value in enumerate(values) if value is not None})
             elif any(value is not None for value in values):
@@ -42,7 +42,7 @@ class Member:
         return stats.estimate(times.values(), self.statistic) if times else None
 
     def computes(self):
-        return self.head.get("compute", {}).get("who", "none") != "none"
+        return (self.head.get("compute") or {}).get("who", "none") != "none"
 
 
 class Contest:
@@ -71,6 +71,12 @@ class Contest:
             return says
         has_total = bool(self.baseline.times("total"))
         return "total" if has_total and (self.baseline.computes() or says == "hidden") else "blocking"
+
+    def is_measured(self):
+        """Whether there is something to draw."""
+        if self.scenario.get("says") == "hidden":
+            return any(self.hidden(member) for member in self.members)
+        return bool(self.baseline.times(self.column()))
 
     def hidden(self, member):
         blocking = self.baseline if self.scenario.get("blocking") == "baseline" else member
@@ -113,14 +119,20 @@ class Experiment:
         self.interruption = interruption
         self.scenario = run.head["scenarios"][name]
         self.question = self.scenario.get("question") or name
-        self.says = self.scenario.get("says", "time")
+        self.says = self.scenario.get("says") or "time"
+        statistic = self.scenario.get("statistic") or {}
+        self.statistic = statistic.get("repetitions", "median")
+        self.of_all_ranks = statistic.get("ranks") == "all"
         self.missing = [line for line in run.missing if line["scenario"] == name]
         self.switches = [line for line in run.switches if line["scenario"] == name]
         by_contest = {}
         for cell in run.cells.values():
             if cell.head["scenario"] == name and cell.samples:
-                by_contest.setdefault(cell.head["contest"], []).append(Member(cell, self.scenario))
-        self.contests = [Contest(members, self.scenario) for members in by_contest.values()]
+                by_contest.setdefault(cell.head["contest"], []).append(Member(cell, self))
+        contests = [Contest(members, self.scenario) for members in by_contest.values()]
+        self.contests = [contest for contest in contests if contest.is_measured()]
+        if contests and not self.contests:
+            self.missing.append({"scenario": name, "why": "its samples have no times of this kind"})
 
     @functools.cached_property
     def members(self):
@@ -129,7 +141,7 @@ class Experiment:
 
     def explained(self, name):
         """A member's name with what it is: in the scenario's words ("what"), or in ours."""
-        given = next((member.get("what") for member in self.scenario.get("members", []) if member.get("name") == name),
+        given = next((member.get("what") for member in (self.scenario.get("members") or []) if member.get("name") == name),
                      None)
         return "%s (%s)" % (name, given) if given else words.member(name)
 

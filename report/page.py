@@ -62,8 +62,8 @@ def html_table(experiment):
 
 def repetitions_words(experiment):
     low, high = experiment.repetitions()
-    statistic = experiment.scenario.get("statistic", {}).get("repetitions", "median")
-    ranks = "all ranks" if experiment.scenario.get("statistic", {}).get("ranks") == "all" else "the slowest rank"
+    statistic = experiment.statistic
+    ranks = "all ranks" if experiment.of_all_ranks else "the slowest rank"
     text = "A mark is the %s of %s repetitions (of each, %s)" % (
         statistic, high if low == high else "%d to %d" % (low, high), ranks)
     return text + ("; the line through it is its 95 % interval" if statistic == "median" else "") + \

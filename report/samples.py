@@ -1,6 +1,7 @@
 """Reading samples: JSON lines of schema 1, as `weft bench --json FILE` writes them (docs/measuring.md)."""
 
 import json
+import math
 
 SCHEMA = 1
 
@@ -40,16 +41,52 @@ FIELDS = {
     "switch": {"scenario": str},
     "end": {"complete": bool},
 }
-WORDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", bool: "true or false"}
+# What may be missing or null.
+OPTIONAL = {
+    "run": {"timer": dict, "settings": dict, "mpi": str},
+    "cell": {"nodes": int, "link": dict, "compute": dict, "late": dict, "algorithm": str, "again": bool},
+    "missing": {"member": str},
+    "switch": {"bias_us": NUMBER, "late_max_us": NUMBER, "cpu_s": NUMBER, "bytes": NUMBER},
+}
+LINK = {"delay_us": NUMBER, "jitter_us": NUMBER, "loss": NUMBER}
+SCENARIO = {"question": str, "says": str, "members": list, "statistic": dict, "column": str}
+STATISTICS = ("median", "min", "mean", "max")
+WORDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", bool: "true or false",
+         NUMBER: "a number"}
+
+
+def is_of(value, wanted):
+    return isinstance(value, wanted) and (wanted is bool or not isinstance(value, bool))
+
+
+def check_type(name, value, wanted):
+    if not is_of(value, wanted):
+        raise ValueError('"%s" = %s; expected %s' % (name, json.dumps(value)[:60], WORDS[wanted]))
+
+
+def check_optional(line, wanted):
+    for name, kind in wanted.items():
+        if line.get(name) is not None:
+            check_type(name, line[name], kind)
 
 
 def check_fields(line, kind):
+    article = "an" if kind == "end" else "a"
     for name, wanted in FIELDS[kind].items():
         if name not in line:
-            raise ValueError('a "%s" line without "%s"' % (kind, name))
-        value = line[name]
-        if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-            raise ValueError('"%s" = %s; expected %s' % (name, json.dumps(value)[:60], WORDS[wanted]))
+            raise ValueError('%s "%s" line without "%s"' % (article, kind, name))
+        check_type(name, line[name], wanted)
+    check_optional(line, OPTIONAL.get(kind, {}))
+
+
+def check_scenario(name, scenario):
+    check_type(name, scenario, dict)
+    check_optional(scenario, SCENARIO)
+    for member in scenario.get("members") or []:
+        check_type("members", member, dict)
+    statistic = (scenario.get("statistic") or {}).get("repetitions", "median")
+    if statistic not in STATISTICS:
+        raise ValueError('"statistic" = %s; expected one of %s' % (json.dumps(statistic), ", ".join(STATISTICS)))
 
 
 def check_schema(schema):
@@ -67,7 +104,7 @@ def check_sample(line, cell):
             raise ValueError("rank %d has %s; expected %d numbers, one for each of %s" %
                              (rank, json.dumps(values)[:60], len(columns), ", ".join(map(str, columns))))
         for value in values:
-            if value is not None and (isinstance(value, bool) or not isinstance(value, NUMBER)):
+            if value is not None and not (is_of(value, NUMBER) and math.isfinite(value)):
                 raise ValueError("rank %d has %s; expected a number of microseconds" % (rank, json.dumps(value)[:60]))
     if len(line["ranks"]) != cell.head["ranks"]:
         raise ValueError("%d ranks; its cell has %d" % (len(line["ranks"]), cell.head["ranks"]))
@@ -86,16 +123,21 @@ def add_line(runs, file, text):
         check_schema(line["schema"])
     check_fields(line, kind)
     if kind == "run":
+        for name, scenario in line["scenarios"].items():
+            check_scenario(name, scenario)
         runs.append(Run(file, line))
         return
     if not runs:
-        raise ValueError('a "%s" line before the first "run" line' % kind)
+        raise ValueError('"%s" before the first "run" line' % kind)
     run = runs[-1]
     if kind == "cell":
         if line["id"] in run.cells:
             raise ValueError("a second cell with id %d" % line["id"])
         if line["scenario"] not in run.head["scenarios"]:
             raise ValueError('scenario "%s" is not among those of the "run" line' % line["scenario"])
+        if line["bytes"] < 0 or line["ranks"] < 1:
+            raise ValueError("bytes = %d, ranks = %d; expected at least 0 and 1" % (line["bytes"], line["ranks"]))
+        check_optional(line.get("link") or {}, LINK)
         run.cells[line["id"]] = Cell(line)
     elif kind == "sample":
         cell = run.cells.get(line["cell"])

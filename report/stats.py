@@ -83,7 +83,7 @@ def disturbance(aa, hidden_share=None):
     """Why a row tells nothing; "": it does. `aa`: the ratio of a member to itself, measured again."""
     if aa is not None and aa.has_interval:
         if not aa.low <= 1 <= aa.high:
-            return "the same measured twice differs by %.0f %%" % (100 * abs(aa.value - 1) or 1)
+            return "the same measured twice differs by %.1f %%" % (100 * abs(aa.value - 1))
         if aa.high - aa.low > AA_WIDTH_MAX * aa.value:
             return "the same measured twice agrees only within %.0f %%" % (100 * (aa.high - aa.low) / aa.value)
     if hidden_share is not None and not HIDDEN_RANGE[0] <= hidden_share <= HIDDEN_RANGE[1]:

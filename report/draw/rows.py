@@ -71,8 +71,7 @@ def draw(experiment, title, scale, value_of, band_of):
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     axes.set_xlabel(scale.label)
-    statistic = experiment.scenario.get("statistic", {}).get("repetitions", "median")
-    axes.text(1.02, 1, statistic, transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
+    axes.text(1.02, 1, experiment.statistic, transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
     if scale.line is not None:
         axes.axvline(scale.line, color=style.MUTED, linewidth=1.4)
     for place, group in heads:
@@ -98,10 +97,11 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of):
         colour, mark = style.look(experiment, member.name)
         lane = place + (names.index(member.name) - (lanes - 1) / 2) * LANE
         draw_points(axes, value.points, lane, scale, colour)
+        inside = [min(max(x, scale.limits[0]), scale.limits[1]) for x in (value.value, value.low or 0, value.high or 0)]
         if value.has_interval:
-            axes.plot([value.low, value.high], [lane, lane], color=colour, alpha=faded, linewidth=2.4,
+            axes.plot(inside[1:], [lane, lane], color=colour, alpha=faded, linewidth=2.4,
                       solid_capstyle="butt")
-        axes.plot([value.value], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
+        axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
                   markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)

@@ -23,7 +23,8 @@ TITLE_COLUMNS = 46
 LINE = 0.2          # inches of a line over a drawing
 
 matplotlib.rcParams.update({
-    "svg.fonttype": "none", "svg.hashsalt": "weft", "font.family": "DejaVu Sans", "font.size": 11, "text.color": INK, "axes.labelcolor": INK,
+    "svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False, "font.family": "DejaVu Sans",
+    "font.size": 11, "text.color": INK, "axes.labelcolor": INK,
     "axes.edgecolor": MUTED, "xtick.color": INK, "ytick.color": INK, "axes.spines.top": False,
     "axes.spines.right": False, "axes.facecolor": "none", "savefig.facecolor": "none", "path.simplify": False,
     "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.6})
@@ -69,7 +70,8 @@ def entries_of(experiment, names):
     again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
                  None)
     if again is not None:
-        entries.append(Patch(color=BAND, label="%s measured twice (smaller differences are chance)" % again.twin().name))
+        entries.append(Patch(color=BAND, label="%s measured twice (smaller differences are chance)" %
+                             again.twin().name))
     return entries
 
 

@@ -8,6 +8,7 @@ from . import rows, style
 from .. import stats, words
 
 STEPS = (1, 2, 5)
+SHORTEST = 1e-3     # us
 ASIDE = 0.08        # inches between members at one size
 MANY_DECADES = 1.5  # from here on only powers of ten are written
 
@@ -24,7 +25,8 @@ def ticks(low, high):
 
 
 def limits(low, high):
-    """A little more than that, and at least a factor of four."""
+    """A little more than that, and at least a factor of four. (A CPU time may be 0.)"""
+    low, high = max(low, SHORTEST), max(high, 2 * SHORTEST)
     middle = math.sqrt(low * high)
     factor = max(math.sqrt(high / low) * 1.25, 2)
     return middle / factor, middle * factor
@@ -45,7 +47,7 @@ def band(contest):
 def draw_rows(experiment, title, label):
     value_of = estimate_of(None)
     found = rows.ends(experiment, value_of)
-    span = limits(max(found[0], 1e-3), max(found[1], 2e-3))
+    span = limits(*found)
     scale = rows.Scale(label + " (left: less)", True, span, ticks(*span), words.time)
     return rows.draw(experiment, title, scale, value_of, band)
 
@@ -156,8 +158,10 @@ def clearly(less, more, rows_count, words_of=("less", "more"), than=""):
         return "no clear difference" + (" in any row" if rows_count > 1 else "")
     if rows_count == 1:
         return "clearly " + word + than
-    text = "clearly %s%s in %s" % (word, than, "all %d rows" % most if most == rows_count else
-                                   "%d of %d rows" % (most, rows_count))
+    which = "%d of %d rows" % (most, rows_count)
+    if most == rows_count:
+        which = "both rows" if most == 2 else "all %d rows" % most
+    text = "clearly %s%s in %s" % (word, than, which)
     return text + (", clearly %s in %d" % (other_word, other) if other else "")
 
 

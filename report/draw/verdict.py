@@ -6,7 +6,7 @@ from . import kind_of
 def sentence(experiment):
     """That of its drawing, from the undisturbed rows; none if most rows are disturbed."""
     rows, good = len(experiment.contests), len(experiment.undisturbed)
-    if 2 * good <= rows:
+    if 2 * (rows - good) > rows:
         return "No conclusion: %s (%s)." % (
             "the only row is disturbed" if rows == 1 else "%d of %d rows are disturbed" % (rows - good, rows),
             first_reason(experiment))
