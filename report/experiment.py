@@ -5,9 +5,13 @@ import functools
 from . import stats
 from . import words
 
-# What does not tell contests apart: it names the cell, or belongs to a member.
-NO_AXES = {"kind", "id", "scenario", "contest", "member", "again", "engine", "implementation", "work_iterations",
-           "columns", "bytes", "hides"}
+# What can tell contests apart, other than the bytes: the axes of a scenario, as its cells have them.
+AXES = ("collective", "algorithm", "ranks", "nodes", "link", "transport", "compute", "late", "progress", "call",
+        "barrier", "timer", "cores", "segment")
+
+
+# Columns that are no times.
+COUNTS = {"allocations": "%g allocations"}
 
 
 class Member:
@@ -42,7 +46,7 @@ class Member:
         return stats.estimate(times.values(), self.statistic) if times else None
 
     def computes(self):
-        return (self.head.get("compute") or {}).get("who", "none") != "none"
+        return bool(words.compute(self.head.get("compute")))
 
 
 class Contest:
@@ -69,8 +73,7 @@ class Contest:
         says = self.scenario.get("says")
         if says in ("cpu", "start"):
             return says
-        has_total = bool(self.baseline.times("total"))
-        return "total" if has_total and (self.baseline.computes() or says == "hidden") else "blocking"
+        return "total" if "total" in self.head["columns"] else "blocking"
 
     def is_measured(self):
         """Whether there is something to draw."""
@@ -141,15 +144,14 @@ class Experiment:
 
     def explained(self, name):
         """A member's name with what it is: in the scenario's words ("what"), or in ours."""
-        given = next((member.get("what") for member in (self.scenario.get("members") or []) if member.get("name") == name),
-                     None)
+        given = next((member.get("what") for member in self.scenario.get("members") or []
+                      if member.get("name") == name), None)
         return "%s (%s)" % (name, given) if given else words.member(name)
 
     @functools.cached_property
     def axes(self):
         """What differs between contests, other than the bytes."""
-        names = list(dict.fromkeys(key for contest in self.contests for key in contest.head if key not in NO_AXES))
-        return [name for name in names
+        return [name for name in AXES
                 if len({words.axis(name, contest.head.get(name)) for contest in self.contests}) > 1]
 
     def group_of(self, contest):
@@ -171,6 +173,14 @@ class Experiment:
     @property
     def undisturbed(self):
         return [contest for contest in self.contests if not contest.disturbed]
+
+    @property
+    def is_count(self):
+        """Whether the figure is of a number of things, not of a time."""
+        return self.contests[0].column() in COUNTS
+
+    def text(self, value):
+        return COUNTS[self.contests[0].column()] % value if self.is_count else words.time(value)
 
     def repetitions(self):
         counts = [len(member.cell.samples) for contest in self.contests for member in contest.members]

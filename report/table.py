@@ -20,8 +20,9 @@ def times_of(experiment):
     if experiment.says == "hidden":
         return [("blocking", "operation alone"), ("total", "with computation")]
     column = experiment.contests[0].column()
-    return [(column, {"blocking": "operation", "total": "with computation", "cpu": "CPU time",
-                      "start": "start"}.get(column, column))]
+    total = "with computation" if experiment.contests[0].baseline.computes() else "operation"
+    return [(column, {"blocking": "operation", "total": total, "cpu": "CPU time",
+                      "start": "start", "delivery": "delivery"}.get(column, column))]
 
 
 def heading(experiment):
@@ -51,7 +52,7 @@ def line(experiment, contest, member, what):
     if experiment.says == "hidden":
         cells += cells_of(contest.hidden(member), words.percent)
     for column, _ in times_of(experiment):
-        cells += cells_of(member.estimate(column), words.time)
+        cells += cells_of(member.estimate(column), experiment.text)
     if member is contest.baseline:
         cells += ["1", ""]
     elif member is contest.again:

@@ -62,16 +62,16 @@ def whom(value):
 
 
 def compute(value):
-    who = value.get("who", "none") if value else "none"
+    who = value.get("who", "all") if value is not None else "none"
     if who == "none":
         return ""
-    text = {"operation": "as long as the operation takes"}.get(value.get("for"), "")
-    if not text and value.get("for"):
-        many = re.fullmatch(r"([\d.]+)x", str(value["for"]))
-        text = "%s times as long as the operation" % many.group(1) if many else "for " + duration(value["for"])
-    what = {"sleep": "sleep" if who == "all" else "sleeps", "mmap": "map memory"}.get(value.get("what"),
-                                                                                   "compute")
-    return "%s %s %s" % (whom(who), what, text) if text else "%s %s" % (whom(who), what)
+    length = str(value.get("for", "operation"))
+    many = re.fullmatch(r"([\d.]+)x", length)
+    text = ("as long as the operation takes" if length == "operation" else
+            "%s times as long as the operation takes" % many.group(1) if many else "for " + duration(length))
+    what = {"sleep": "sleep", "mmap": "map memory", "product": "multiply matrices"}.get(value.get("what"), "compute")
+    one = isinstance(who, list) and len(who) == 1
+    return "%s %s %s" % (whom(who), what.replace(" ", "s ", 1) if one and " " in what else what + "s"[:one], text)
 
 
 def late(value):

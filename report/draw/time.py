@@ -5,12 +5,19 @@ from . import times
 HOW = "Less is faster. The axes are logarithmic."
 
 
+# What the time of a column is.
+LABELS = {"delivery": "from the last rank's start to its end", "wait": "time in the wait", "start": "time of the start",
+          "work": "time of the computation", "tests": "time in the tests"}
+
+
 def is_overlapped(experiment):
-    return experiment.contests[0].column() == "total"
+    contest = experiment.contests[0]
+    return contest.column() == "total" and contest.baseline.computes()
 
 
 def draw(experiment, title):
-    label = "operation and computation together" if is_overlapped(experiment) else "time of the operation"
+    label = LABELS.get(experiment.contests[0].column(), "operation and computation together"
+                       if is_overlapped(experiment) else "time of the operation")
     are_curves = all(contests[0].bytes and len({contest.bytes for contest in contests}) > 1
                      for contests in experiment.groups.values())
     return (times.draw_curves if are_curves else times.draw_rows)(experiment, title, label)
@@ -19,4 +26,5 @@ def draw(experiment, title):
 def sentence(experiment):
     if is_overlapped(experiment):
         return times.sentence(experiment, "operation and computation together", "take")
-    return times.sentence(experiment, "the operation")
+    label = LABELS.get(experiment.contests[0].column())
+    return times.sentence(experiment, "the operation" + (" (%s)" % label if label else ""))

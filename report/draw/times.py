@@ -47,8 +47,12 @@ def band(contest):
 def draw_rows(experiment, title, label):
     value_of = estimate_of(None)
     found = rows.ends(experiment, value_of)
-    span = limits(*found)
-    scale = rows.Scale(label + " (left: less)", True, span, ticks(*span), words.time)
+    if experiment.is_count:
+        span, places = (-0.5, found[1] + 0.5), range(0, round(found[1]) + 1, max(1, round(found[1] / 6)))
+    else:
+        span = limits(*found)
+        places = ticks(*span)
+    scale = rows.Scale(label + " (left: less)", not experiment.is_count, span, places, experiment.text)
     return rows.draw(experiment, title, scale, value_of, band)
 
 
@@ -118,9 +122,11 @@ def sentence(experiment, subject, verb="takes"):
     if not values:
         return "%s was not measured." % name
     (least_row, least), (most_row, most) = values[0], values[-1]
-    text = words.time(least)
-    if len(values) > 1:
-        text += " (%s) to %s (%s)" % (place(experiment, least_row), words.time(most), place(experiment, most_row))
+    text = experiment.text(least)
+    if least < most:
+        text += " (%s) to %s (%s)" % (place(experiment, least_row), experiment.text(most), place(experiment, most_row))
+    elif len(values) > 1:
+        text += " in all rows"
     compared = [comparison(experiment, shown, other) for other in experiment.members if other != name]
     return "with %s, %s %s %s%s." % (name, subject, verb, text,
                                      "".join("; with " + one for one in compared if one))
