@@ -84,4 +84,4 @@ def speckles(axes, xs, ys, colour, is_log, transform=None):
         vertices += [(x, y), (x, y + 4e-3 * (abs(y) if is_log else 1))]
         codes += [Path.MOVETO, Path.LINETO]
     axes.add_patch(PathPatch(Path(vertices, codes), facecolor="none", edgecolor=colour, alpha=0.3, linewidth=2.4,
-                             capstyle="round", transform=transform or axes.transData))
+                             capstyle="round", snap=False, transform=transform or axes.transData))

@@ -326,7 +326,7 @@ TEST(SettingTable, HasWhatThePagesName) {
         }
     }
     std::vector<std::string> pages = {WEFT_SOURCE_DIR "/README.md"};
-    for (const char* page : {"algorithms.md", "benchmarks.md", "cluster.md", "preload.md",
+    for (const char* page : {"algorithms.md", "benchmarks.md", "cluster.md", "measuring.md", "preload.md",
                              "resources.md", "using.md", "waiting.md"})
         pages.push_back(docs + page);
     for (const std::string& page : pages) {
