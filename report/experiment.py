@@ -11,7 +11,7 @@ AXES = ("collective", "algorithm", "ranks", "nodes", "link", "transport", "compu
 
 
 # Columns that are no times.
-COUNTS = {"allocations": "%g allocations"}
+COUNTS = {"allocations": "allocations"}
 
 
 class Member:
@@ -180,7 +180,11 @@ class Experiment:
         return self.contests[0].column() in COUNTS
 
     def text(self, value):
-        return COUNTS[self.contests[0].column()] % value if self.is_count else words.time(value)
+        return "%g" % value if self.is_count else words.time(value)
+
+    @property
+    def counted(self):
+        return COUNTS.get(self.contests[0].column(), "")
 
     def repetitions(self):
         counts = [len(member.cell.samples) for contest in self.contests for member in contest.members]

@@ -82,10 +82,8 @@ def geometric_mean(values):
 def disturbance(aa, hidden_share=None):
     """Why a row tells nothing; "": it does. `aa`: the ratio of a member to itself, measured again."""
     if aa is not None and aa.has_interval:
-        if not aa.low <= 1 <= aa.high:
-            return "the same measured twice differs by %.1f %%" % (100 * abs(aa.value - 1))
-        if aa.high - aa.low > AA_WIDTH_MAX * aa.value:
-            return "the same measured twice agrees only within %.0f %%" % (100 * (aa.high - aa.low) / aa.value)
+        if not aa.low <= 1 <= aa.high or aa.high - aa.low > AA_WIDTH_MAX * aa.value:
+            return "the same measured twice takes %.3g to %.3g of its time" % (aa.low, aa.high)
     if hidden_share is not None and not HIDDEN_RANGE[0] <= hidden_share <= HIDDEN_RANGE[1]:
         return "an impossible share is hidden (%.0f %%)" % hidden_share
     return ""

@@ -74,6 +74,13 @@ def compute(value):
     return "%s %s %s" % (whom(who), what.replace(" ", "s ", 1) if one and " " in what else what + "s"[:one], text)
 
 
+def progress(value):
+    kind, _, number = str(value or "none").partition(":")
+    return {"none": "", "tests": "%s calls of test during the computation" % number,
+            "bytes": "a call of test every %s bytes" % number, "until": "calls of test until it has ended",
+            "fiber": "computation in another fiber" + (" (%s)" % number if number else "")}.get(kind, str(value))
+
+
 def late(value):
     if not value or not value.get("by") or value["by"] in ("0", 0):
         return ""
@@ -106,7 +113,7 @@ def axis(name, value):
     if name == "call":
         return "" if value == "nonblocking" else "%s calls" % value
     if name == "progress":
-        return "" if value in (None, "none") else "progress: %s" % value
+        return progress(value)
     if name == "algorithm":
         return value or ""
     if name == "transport":

@@ -1,5 +1,7 @@
 """Rows of dots: one row for each contest, from left to right the value, with its interval. A phone shows it, too."""
 
+import textwrap
+
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -9,7 +11,8 @@ from .. import words
 LANE = 0.2   # inches for a member of a row
 GAP = 0.16   # between rows
 HEAD = 0.30  # a group's name
-SHORT = 18   # characters of a group's name that fit beside a row
+HEAD_COLUMNS = 44
+SHORT = 22   # characters of a group's name that fit beside a row
 
 
 class Scale:
@@ -30,7 +33,7 @@ def row_label(contest, experiment, has_heads):
     label = words.size(contest.bytes) if contest.bytes else ""
     if not has_heads:
         label = ("%s " % (experiment.group_of(contest) or contest.head["collective"]) + label).strip()
-    return label + (" (disturbed)" if contest.disturbed else "")
+    return label + ("\n(disturbed)" if contest.disturbed else "")
 
 
 def has_heads(experiment):
@@ -48,8 +51,10 @@ def draw(experiment, title, scale, value_of, band_of):
     places, heads, at = [], [], 0.0
     for group, contests in experiment.groups.items():
         if with_heads:
-            heads.append((at + HEAD / 2, group))
-            at += HEAD
+            lines = textwrap.wrap(group, HEAD_COLUMNS)
+            height = HEAD + style.LINE * (len(lines) - 1)
+            heads.append((at + height / 2, "\n".join(lines)))
+            at += height
         for contest in contests:
             places.append((at + pitch / 2, contest))
             at += pitch

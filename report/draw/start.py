@@ -6,7 +6,7 @@ HOW = "Further left is a faster start. The axis is logarithmic."
 
 
 def draw(experiment, title):
-    return times.draw_rows(experiment, title, "in the starting call" if experiment.is_count else
+    return times.draw_rows(experiment, title, experiment.counted + " in the starting call" if experiment.is_count else
                            "time of the starting call")
 
 

@@ -75,6 +75,11 @@ def entries_of(experiment, names):
     return entries
 
 
+def hollow(label):
+    return Line2D([], [], color=MUTED, marker="o", markersize=6, markerfacecolor=PAPER, markeredgewidth=1.6,
+                  linestyle="none", label=label)
+
+
 def speckles(axes, xs, ys, colour, is_log, transform=None):
     """Single repetitions, as one path: a page has thousands."""
     if not xs:

@@ -1,6 +1,7 @@
 """What the drawings of times have in common: time, cpu and start."""
 
 import math
+import textwrap
 
 from matplotlib.transforms import ScaledTranslation
 
@@ -10,6 +11,7 @@ from .. import stats, words
 STEPS = (1, 2, 5)
 SHORTEST = 1e-3     # us
 ASIDE = 0.08        # inches between members at one size
+TITLE_COLUMNS = 54  # of characters over a panel
 MANY_DECADES = 1.5  # from here on only powers of ten are written
 
 
@@ -48,7 +50,8 @@ def draw_rows(experiment, title, label):
     value_of = estimate_of(None)
     found = rows.ends(experiment, value_of)
     if experiment.is_count:
-        span, places = (-0.5, found[1] + 0.5), range(0, round(found[1]) + 1, max(1, round(found[1] / 6)))
+        most = max(1, round(found[1]))
+        span, places = (-0.2, most + 0.2), range(0, most + 1, max(1, most // 6))
     else:
         span = limits(*found)
         places = ticks(*span)
@@ -59,14 +62,20 @@ def draw_rows(experiment, title, label):
 def draw_curves(experiment, title, label):
     """A panel for each group: times by bytes."""
     groups = list(experiment.groups.items())
-    figure = style.new_figure(experiment, 0.4 + 2.4 * len(groups), title,
-                              style.entries_of(experiment, experiment.members))
+
+    def title_of(group):
+        return textwrap.wrap(": ".join(filter(None, (group, label))) + " (lower: less)", TITLE_COLUMNS)
+
+    height = sum(2.2 + style.LINE * len(title_of(group)) for group in experiment.groups)
+    entries = style.entries_of(experiment, experiment.members)
+    if len(experiment.undisturbed) < len(experiment.contests):
+        entries.append(style.hollow("hollow: disturbed"))
+    figure = style.new_figure(experiment, 0.4 + height, title, entries)
     panels = figure.subplots(len(groups), 1, squeeze=False)[:, 0]
     value_of = estimate_of(None)
     for axes, (group, contests) in zip(panels, groups):
         draw_panel(axes, experiment, contests, value_of)
-        axes.set_title(": ".join(filter(None, (group, label))) + " (lower: less)", loc="left", fontsize=10.5,
-                       weight="bold", x=-0.14)
+        axes.set_title("\n".join(title_of(group)), loc="left", fontsize=10.5, weight="bold", x=-0.14)
     panels[-1].set_xlabel("bytes of the operation")
     return figure
 
@@ -104,6 +113,9 @@ def draw_panel(axes, experiment, contests, value_of):
                         transform=place_at)
         axes.plot([contest.bytes for contest, _ in found], [value.value for _, value in found], color=colour,
                   marker=mark, markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
+        disturbed = [(contest.bytes, value.value) for contest, value in found if contest.disturbed]
+        axes.plot([x for x, _ in disturbed], [y for _, y in disturbed], color=style.PAPER, linestyle="none",
+                  marker=mark, markersize=3, transform=place_at)
     axes.set_ylim(*limits(min(lows), max(highs)))
     chosen = sizes if len(sizes) <= 6 else sizes[::-(len(sizes) // 5)][::-1]
     axes.set_xticks(chosen, [words.size(count) for count in chosen])
@@ -122,9 +134,11 @@ def sentence(experiment, subject, verb="takes"):
     if not values:
         return "%s was not measured." % name
     (least_row, least), (most_row, most) = values[0], values[-1]
-    text = experiment.text(least)
+    unit = " " + experiment.counted if experiment.is_count else ""
+    text = experiment.text(least) + unit
     if least < most:
-        text += " (%s) to %s (%s)" % (place(experiment, least_row), experiment.text(most), place(experiment, most_row))
+        text += " (%s) to %s (%s)" % (place(experiment, least_row), experiment.text(most) + unit,
+                                      place(experiment, most_row))
     elif len(values) > 1:
         text += " in all rows"
     compared = [comparison(experiment, shown, other) for other in experiment.members if other != name]

@@ -31,7 +31,7 @@ class Sentences(unittest.TestCase):
     def test_no_conclusion_if_most_rows_are_disturbed(self):
         drifting = self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220))
         self.assertEqual(self.sentence([head()] + drifting), "No conclusion: the only row is disturbed "
-                                                             "(the same measured twice differs by 10.0 %).")
+                                                             "(the same measured twice takes 1.1 to 1.1 of its time).")
         steady = self.contest(lambda at: (100, 100, 120), first=10, number=1, bytes=8)
         self.assertIn("(Without 1 disturbed row of 2.)", self.sentence([head()] + drifting + steady))
         worse = self.contest(lambda at: (100, 100, 900), first=20, number=2, bytes=64)
