@@ -1,0 +1,74 @@
+"""`./dev bench` and `./dev report`: what they run, and what they say where nothing can be drawn."""
+
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import stat
+import tempfile
+import unittest
+from unittest import mock
+
+from support import SCHEMA_1
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+# In the program's place: writes samples to its last argument.
+PROGRAM = """#!/bin/sh
+echo "$@" > '%s/arguments'
+for last; do :; done
+[ "$last" = --help ] || cp '%s' "$last"
+exit 3
+"""
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        loader = importlib.machinery.SourceFileLoader("dev", os.path.join(ROOT, "dev"))
+        self.dev = importlib.util.module_from_spec(importlib.util.spec_from_loader("dev", loader))
+        loader.exec_module(self.dev)
+        self.out = self.dev.OUT = io.StringIO()
+        self.dev.SAMPLES = os.path.join(self.folder, "report", "samples.jsonl")
+        self.dev.LOGS = os.path.join(self.folder, "logs")
+        self.dev.alone = lambda what: contextlib.nullcontext()
+        program = os.path.join(self.folder, "weft")
+        with open(program, "w") as file:
+            file.write(PROGRAM % (self.folder, SCHEMA_1))
+        os.chmod(program, stat.S_IRWXU)
+        self.dev.build_program = lambda arguments, quiet: [program] + arguments
+
+    def arguments(self):
+        with open(os.path.join(self.folder, "arguments")) as file:
+            return file.read().split()
+
+    def without_matplotlib(self):
+        self.dev.DRAWING = os.path.join(self.folder, "drawing")
+        return mock.patch.object(self.dev.sys, "executable", "/bin/false")
+
+    def test_bench_goes_on_without_matplotlib(self):
+        with self.without_matplotlib():
+            self.assertEqual(self.dev.bench(["--set", "nodes=2"]), 3)  # the program's status
+        self.assertEqual(self.arguments(), ["bench", "--set", "nodes=2", "--json", self.dev.SAMPLES])
+        self.assertIn("Without matplotlib no report can be drawn: python3 -m venv fails", self.out.getvalue())
+        self.assertTrue(self.out.getvalue().endswith("The samples are in %s\n" % self.dev.SAMPLES))
+        self.assertFalse(os.path.exists(self.dev.DRAWING))
+
+    def test_report_fails_without_matplotlib(self):
+        with self.without_matplotlib():
+            self.assertEqual(self.dev.report([SCHEMA_1]), 2)
+
+    def test_bench_makes_the_page(self):
+        if not os.path.exists(os.path.join(self.dev.DRAWING, "requirements.txt")):
+            self.skipTest("no matplotlib: ./dev test installs it in .cache/report")
+        self.assertEqual(self.dev.bench([]), 3)
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "report", "report.html")))
+
+    def test_help_and_files_of_ones_own_are_left_to_the_program(self):
+        for rest in (["--help"], ["--json", os.path.join(self.folder, "own")]):
+            self.assertEqual(self.dev.bench(rest), 3)
+            self.assertEqual(self.arguments(), ["bench"] + rest)
+            self.assertFalse(os.path.exists(self.dev.SAMPLES))
