@@ -83,7 +83,7 @@ def disturbance(aa, hidden_share=None):
     """Why a row tells nothing; "": it does. `aa`: the ratio of a member to itself, measured again."""
     if aa is not None and aa.has_interval:
         if not aa.low <= 1 <= aa.high or aa.high - aa.low > AA_WIDTH_MAX * aa.value:
-            return "the same measured twice takes %.3g to %.3g of its time" % (aa.low, aa.high)
+            return "the same measured twice takes %.4g to %.4g of its time" % (aa.low, aa.high)
     if hidden_share is not None and not HIDDEN_RANGE[0] <= hidden_share <= HIDDEN_RANGE[1]:
         return "an impossible share is hidden (%.0f %%)" % hidden_share
     return ""

@@ -43,6 +43,7 @@ class Reading(unittest.TestCase):
         for lines, sentence in (
                 ([RUN, "{"], "samples:2: no JSON: Expecting property name enclosed in double quotes: "
                              "line 2 column 1 (char 2)"),
+                ('{"kind":"ru', "samples:1: no JSON: Unterminated string starting at: line 1 column 9 (char 8)"),
                 ([RUN, "[]"], "samples:2: kind = null; " + kinds),
                 ([RUN, '{"kind":[]}'], "samples:2: kind = []; " + kinds),
                 ([RUN, {"kind": "cells"}], 'samples:2: kind = "cells"; ' + kinds),

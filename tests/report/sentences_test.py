@@ -24,6 +24,13 @@ class Sentences(unittest.TestCase):
         self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (100, 100, 150 + 100 * (at % 2)))),
                          "thread takes 0.75 of manual's time (no clear difference).")
 
+    def test_a_difference_within_that_of_the_same_measured_twice_is_none(self):
+        def wandering(at):
+            return (100, 100, (196, 200, 208)[at % 3])
+        lines = [head(says="ratio")] + contest({"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 197),
+                                                "manual again": wandering})
+        self.assertEqual(self.sentence(lines), "thread takes 0.98 of manual's time (no clear difference).")
+
     def test_too_few_repetitions_tell_no_difference(self):
         self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (1, 100, 100), repetitions=5)),
                          "thread takes 0.50 of manual's time (no clear difference).")

@@ -42,6 +42,12 @@ TEST_F(Changed, TheProgramAffectsWhatStartsRanks) {
     EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, mpi, dropin\n");
 }
 
+TEST_F(Changed, TheReportAffectsItself) {
+    change("report/stats.py");
+    change("tests/report/stats_test.py");
+    EXPECT_EQ(chosen(), "chosen: report\n");
+}
+
 TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
