@@ -1,4 +1,5 @@
-// The page of algorithms is what their comments and schedules say.
+// The page of algorithms is what their comments and schedules say; that of the papers is what their
+// ledger says, whose items name what exists.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -66,6 +67,59 @@ TEST_F(Docs, ACheckNamesWhatDiffers) {
     EXPECT_TRUE(contains(content(page), "\n\nBarrier by other words.\n"));
     EXPECT_FALSE(std::filesystem::exists(tree + "docs/algorithms/barrier_gone.svg"));
     EXPECT_EQ(run(docs + "--check").status, 0);
+}
+
+TEST_F(Docs, OfThePapersNameWhatExistsAndJudgeByTheirRules) {
+    const Finished check =
+        run("python3 -B " WEFT_SOURCE_DIR "/tools/docs/papers.py " WEFT_BUILD_DIR "/weft --check");
+    EXPECT_EQ(check.status, 0) << check.err;
+}
+
+TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
+    const Folder folder;
+    std::ofstream(folder / "p.json") << R"({"key": "p", "name": "P", "source": "", "items": [
+      {"id": "p-0", "kind": "finding", "where": "1", "says": "All is well.",
+       "command": "weft schedule barrier -n 4", "rule": {"prints": "barrier dissemination"},
+       "verdict": {"verdict": "confirmed", "why": "", "date": "2026-11-27", "machine": "any"}},
+      {"id": "p-1", "kind": "finding", "where": "1", "says": "x",
+       "verdict": {"verdict": "not run"}},
+      {"id": "p-2", "kind": "finding", "where": "1", "says": "x", "files": ["docs/none.md"],
+       "ruled_out": "no hardware"},
+      {"id": "p-3", "kind": "finding", "where": "1", "says": "x", "command": "weft none",
+       "rule": {"metric": "end", "at_least": 1}, "verdict": {"verdict": "not run"}},
+      {"id": "p-4", "kind": "finding", "where": "1", "says": "x", "rule": {"test": "passes"},
+       "command": "./dev test unit/No.Test", "verdict": {"verdict": "not run"}},
+      {"id": "p-5", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft simulate barrier --none",
+       "rule": {"metric": "end", "at_least": 1}, "verdict": {"verdict": "not run"}},
+      {"id": "p-6", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft bench none.json",
+       "rule": {"metric": "hidden", "at_least": 1}, "verdict": {"verdict": "not run"}},
+      {"id": "p-7", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft simulate barrier",
+       "rule": {"metric": "end"}, "verdict": {"verdict": "not run"}},
+      {"id": "p-8", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft simulate barrier -n 16",
+       "rule": {"metric": "end", "at_most": 1},
+       "verdict": {"verdict": "confirmed", "why": "y", "date": "2026-11-27", "machine": "any"}},
+      {"id": "p-8", "kind": "opinion", "where": "1", "says": "x", "missing": "a tool",
+       "verdict": {"verdict": "confirmed"}}]})";
+    const Finished check = run("python3 -B " WEFT_SOURCE_DIR "/tools/docs/papers.py " WEFT_BUILD_DIR
+                               "/weft --check '" +
+                               (folder / "") + "'");
+    EXPECT_EQ(check.status, 1);
+    for (const char* fault :
+         {"p-0: a verdict without why\n",
+          "p-1: expected a command, what is missing, or both; or ruled_out alone\n",
+          "p-2: no file docs/none.md\n", "p-3: weft has no subcommand none: weft none\n",
+          "p-4: no such test: unit/No.Test: ./dev test unit/No.Test\n",
+          "p-5: unknown options: --none: weft simulate barrier --none\n",
+          "p-6: no such scenarios: none.json: weft bench none.json\n",
+          "p-7: a rule says what is measured (metric) and a bound (at_least, at_most), or that a "
+          "test passes\n",
+          "p-8: confirmed, but its rule does not hold: 2.2e+04\n", "p-8: unknown kind\n",
+          "p-8: a verdict without why\n", "p-8: a verdict without a command\n", "p-8: twice\n"})
+        EXPECT_TRUE(contains(check.err, fault)) << fault << "in\n" << check.err;
 }
 
 }  // namespace weft::test::docs_test

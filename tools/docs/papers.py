@@ -1,0 +1,376 @@
+"""Writes docs/papers.md, the ledger of what five papers say and what answers it here, from docs/papers/*.json.
+
+usage: papers.py PROGRAM [--check [FOLDER] | --judge]
+
+PROGRAM is a built weft. With a FOLDER the ledger there is checked, and no page. --check writes nothing: it fails if the page is not what would be written, or an item
+names what does not exist, lacks a command and a reason, or has another verdict than its rule gives now, where
+the rule is about output that is always the same. --judge prints what each such rule finds.
+"""
+
+import functools
+import glob
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LEDGER = "docs/papers"
+PAGE = "docs/papers.md"
+SCENARIOS = "bench/scenarios"
+
+KINDS = {
+    "figure": "Figures", "table": "Tables", "listing": "Listings", "equation": "Equations",
+    "algorithm": "Algorithms", "interface": "Interfaces", "method": "Methods of measurement",
+    "finding": "Findings", "open problem": "Open problems", "future work": "Future work",
+}
+VERDICTS = ("confirmed", "not confirmed", "cannot be seen here", "not run")
+FIELDS = {"id", "kind", "where", "says", "files", "command", "rule", "verdict", "ruled_out", "missing"}
+BOUNDS = ("at_least", "at_most")
+
+INTRODUCTION = """\
+# The papers, item by item
+
+This page is written by `./dev docs` from `docs/papers/*.json`: change those, not this page.
+
+It lists every figure, table, listing, equation, algorithm, interface, method of measurement, finding, open problem and
+piece of future work of five papers on nonblocking collectives, in our words; with what answers it here, the command that
+shows it, and the last verdict. A rule, written before the run, decides the verdict; it is in the data, and under *shown by*
+where it is not just that a test passes.
+
+- *confirmed*, *not confirmed*: the command was run, and its rule holds, or does not.
+- *cannot be seen here*: the command was run, but this machine cannot show it.
+- *not run*: nothing is claimed. The command is there, but has not been run for this page; or what could run is missing,
+  and the item says what.
+- *ruled out*: no command, for the reason that is given.
+
+Commands that begin with `weft simulate` are simulations, with parameters that are mostly assumed: a verdict about them is one
+about the model. Those that begin with `weft bench` measure all scenarios of a file; the rule names the one.
+"""
+
+
+def text_of(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def papers(folder):
+    """What the files hold, in the order of their names."""
+    return [json.loads(text_of(path)) for path in sorted(glob.glob(os.path.join(folder, "*.json")))]
+
+
+# --- What is named exists --------------------------------------------------------------------------
+
+@functools.lru_cache(None)
+def tests():
+    """All tests, as `suite/Test.Name`."""
+    found = set()
+    for path in glob.glob(os.path.join(ROOT, "tests", "*", "*_test.cpp")):
+        suite = os.path.basename(os.path.dirname(path))
+        for name in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text_of(os.path.relpath(path, ROOT)),
+                               re.MULTILINE):
+            found.add("%s/%s.%s" % (suite, *name))
+    return found
+
+
+@functools.lru_cache(None)
+def scenarios():
+    """The names of the scenarios of each file."""
+    found = {}
+    for path in glob.glob(os.path.join(ROOT, SCENARIOS, "**", "*.json"), recursive=True):
+        path = os.path.relpath(path, ROOT)
+        content = json.loads(text_of(path))
+        found[path] = [one.get("name") for one in (content if isinstance(content, list) else [content])]
+    return found
+
+
+@functools.lru_cache(None)
+def run(program, command):
+    """Status and output of `weft ...`, by the given program."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
+    done = subprocess.run([program] + shlex.split(command)[1:], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          stdin=subprocess.DEVNULL, env=environment, timeout=120)
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+@functools.lru_cache(None)
+def help_of(program, words):
+    return run(program, " ".join(words + ("--help",)))
+
+
+@functools.lru_cache(None)
+def has_dev(command):
+    """Whether ./dev has this command."""
+    return subprocess.run([sys.executable, os.path.join(ROOT, "dev"), command, "--help"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def fault_of_command(program, command):
+    """What is wrong with the program or subcommand that a command names, or None."""
+    words = tuple(shlex.split(command))
+    if words[:2] in (("./dev", "weft"), ("./dev", "bench")):  # they hand their arguments on
+        words = ("weft",) + words[2 if words[1] == "weft" else 1:]
+    if words[0] == "./dev":
+        if not words[1:] or not has_dev(words[1]):
+            return "./dev has no such command"
+        if words[1] == "test":
+            unknown = [name for name in words[2:] if name not in tests()]
+            return "no such test: " + ", ".join(unknown) if unknown or not words[2:] else None
+        return None
+    if words[0] != "weft" or len(words) < 2:
+        return "expected ./dev or weft"
+    status, out = help_of(program, words[:2])
+    if status != 0:
+        return "weft has no subcommand %s" % words[1]
+    if words[1] == "bench" and not (words[2:] and words[2] in scenarios()):
+        # Not a file of scenarios: a subcommand of its own.
+        if not re.search(r"^  %s\s" % re.escape(" ".join(words[2:3]) or "?"), out, re.MULTILINE):
+            return "no such scenarios: " + " ".join(words[2:3])
+    if words[1:3] == ("simulate", "experiment") and help_of(program, words[:3])[0] != 0:
+        return "no experiments"
+    options = set(re.findall(r"(?<![\w-])(--?[A-Za-z][\w-]*)", out + (
+        help_of(program, words[:3])[1] if words[1:3] == ("simulate", "experiment") else "")))
+    unknown = [word for word in words[2:] if re.match(r"--?[A-Za-z]", word) and word.split("=")[0] not in options]
+    return "unknown options: " + " ".join(unknown) if unknown else None
+
+
+# --- Rules -----------------------------------------------------------------------------------------
+
+def is_bounded(rule):
+    return any(name in rule for name in BOUNDS)
+
+
+def is_within(value, rule):
+    return rule.get("at_least", value) <= value <= rule.get("at_most", value)
+
+
+def number_in(program, command, metric):
+    match = re.search(r"^%s\s+(?:at most )?(-?[\d.]+)" % re.escape(metric), run(program, command)[1], re.MULTILINE)
+    if not match:
+        raise ValueError("%s prints no %s" % (command, metric))
+    return float(match.group(1))
+
+
+def rows_of(program, command, table, where):
+    status, out = run(program, command + " --format json")
+    if status != 0:
+        raise ValueError("%s: %s" % (command, out.strip()))
+    rows = [row for row in json.loads(out)[table] if all(row[name] == value for name, value in where.items())]
+    if not rows:
+        raise ValueError("%s: no rows %s" % (command, where))
+    return rows
+
+
+def is_always_the_same(item):
+    """Whether the command prints the same whenever it is run, so that the rule can be tried at once."""
+    words = item.get("command", "").split()
+    return words[:1] == ["weft"] and words[1] in ("schedule", "simulate")
+
+
+def values_of(program, item):
+    """The numbers that the rule is about."""
+    rule, command = item["rule"], item["command"]
+    if "table" not in rule:
+        value = number_in(program, command, rule["metric"])
+        if "relative_to" in rule:
+            value /= number_in(program, rule["relative_to"], rule["metric"])
+        return [value]
+    values = []
+    for row in rows_of(program, command, rule["table"], rule["where"]):
+        value = row[rule["metric"]]
+        if "relative_to" in rule:
+            base = rule["relative_to"]
+            where = dict(base.get("where", {}), **{name: row[name] for name in rule["same"]})
+            others = [other[base["metric"]] for other in rows_of(program, command, rule["table"], where)]
+            value /= min(others)
+        values.append(value)
+    return values
+
+
+def judge(program, item):
+    """Whether the rule holds, and what was found."""
+    rule = item["rule"]
+    if "prints" in rule:
+        status, out = run(program, item["command"])
+        return status == 0 and rule["prints"] in out, "exit status %d" % status
+    values = values_of(program, item)
+    holds = (any if rule.get("rows") == "any" else all)(is_within(value, rule) for value in values)
+    return holds, ", ".join("%.3g" % value for value in values)
+
+
+# --- Faults ----------------------------------------------------------------------------------------
+
+def faults_of_rule(item):
+    rule = item["rule"]
+    if rule == {"test": "passes"}:
+        return [] if item["command"].startswith("./dev test ") else ["a rule about a test, without one"]
+    if set(rule) == {"prints"} and is_always_the_same(item):
+        return []
+    path = item["command"].split()[-1]
+    if path in scenarios() and rule.get("scenario") not in scenarios()[path]:
+        return ["no scenario %s in %s" % (rule.get("scenario"), path)]
+    if "metric" in rule and is_bounded(rule):
+        return []
+    return ["a rule says what is measured (metric) and a bound (at_least, at_most), or that a test passes"]
+
+
+def faults_of(program, item):
+    faults = ["unknown field " + name for name in sorted(set(item) - FIELDS)]
+    if item.get("kind") not in KINDS:
+        faults.append("unknown kind")
+    faults += ["no " + name for name in ("where", "says") if not item.get(name)]
+    faults += ["no file " + path for path in item.get("files", [])
+               if not os.path.exists(os.path.join(ROOT, path))]
+    ways = [name for name in ("command", "ruled_out", "missing") if item.get(name)]
+    if not ways or ("ruled_out" in ways and len(ways) > 1):
+        return faults + ["expected a command, what is missing, or both; or ruled_out alone"]
+    verdict = item.get("verdict", {})
+    if ways == ["ruled_out"]:
+        return faults + ["a verdict, though it is ruled out"] * bool(verdict)
+    if verdict.get("verdict") not in VERDICTS:
+        return faults + ["unknown verdict"]
+    is_run = verdict["verdict"] != "not run"
+    if is_run:
+        faults += ["a verdict without " + name for name in ("why", "date", "machine") if not verdict.get(name)]
+    elif "date" in verdict:
+        faults.append("not run, but with a date")
+    if ways == ["missing"]:
+        return faults + ["a verdict without a command"] * is_run
+    fault = fault_of_command(program, item["command"])
+    if fault:
+        return faults + [fault + ": " + item["command"]]
+    if "rule" not in item:
+        return faults + ["a command without a rule"]
+    faults += faults_of_rule(item)
+    if not faults and is_always_the_same(item):
+        try:
+            holds, found = judge(program, item)
+            if verdict["verdict"] != ("confirmed" if holds else "not confirmed"):
+                faults.append("%s, but its rule %s: %s" %
+                              (verdict["verdict"], "holds" if holds else "does not hold", found))
+        except (KeyError, ValueError) as error:
+            faults.append("its rule cannot be tried: %s" % error)
+    return faults
+
+
+def all_faults(program, ledger):
+    faults, seen = [], set()
+    for paper in ledger:
+        for item in paper["items"]:
+            name = item.get("id", "?")
+            faults += ["%s: %s" % (name, fault) for fault in faults_of(program, item)]
+            if name in seen:
+                faults.append("%s: twice" % name)
+            if not name.startswith(paper["key"] + "-"):
+                faults.append("%s: expected %s-..." % (name, paper["key"]))
+            seen.add(name)
+    return faults
+
+
+# --- The page --------------------------------------------------------------------------------------
+
+def words_of_rule(rule):
+    """The rule in a line; nothing for that of a test."""
+    if "test" in rule:
+        return ""
+    if "prints" in rule:
+        return 'it prints "%s"' % rule["prints"]
+    text = "scenario `%s`: " % rule["scenario"] if "scenario" in rule else ""
+    text += rule["metric"].replace("_", " ")
+    where = ", ".join("%s %s" % pair for pair in rule.get("where", {}).items())
+    text += " of " + (where or str(rule["of"])) if where or "of" in rule else ""
+    base = rule.get("relative_to", rule.get("to"))
+    if isinstance(base, dict):
+        base = base["metric"].replace("_", " ") + "".join(", %s %s" % pair for pair in base.get("where", {}).items())
+    text += " / that of " + ("`%s`" % base if str(base).startswith("weft ") else str(base)) if base else ""
+    text += " over " + rule["over"] if "over" in rule else ""
+    text += ", at least %g" % rule["at_least"] if "at_least" in rule else ""
+    text += ", at most %g" % rule["at_most"] if "at_most" in rule else ""
+    return text + (" in some row" if rule.get("rows") == "any" else "") + \
+        (" (%s interval)" % rule["interval"] if "interval" in rule else "")
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def shown_by(item):
+    parts = []
+    if item.get("command"):
+        parts.append("`%s`" % item["command"])
+        parts += [words_of_rule(item["rule"])] if words_of_rule(item["rule"]) else []
+    parts += ["[%s](%s)" % (path, os.path.relpath(path, "docs")) for path in item.get("files", [])]
+    return "<br>".join(parts)
+
+
+def verdict_of(item):
+    return "ruled out" if item.get("ruled_out") else item["verdict"]["verdict"]
+
+
+def verdict_cell(item):
+    if item.get("ruled_out"):
+        return "*ruled out*: " + item["ruled_out"]
+    verdict = item["verdict"]
+    why = "; ".join(filter(None, ["missing: " + item["missing"] if item.get("missing") else "", verdict.get("why")]))
+    when = " (%s, %s)" % (verdict["date"], verdict["machine"]) if "date" in verdict else ""
+    return "*%s*%s%s" % (verdict["verdict"], ": " + why if why else "", when)
+
+
+def counts_table(ledger):
+    names = VERDICTS + ("ruled out",)
+    lines = ["| paper | items | %s | of these, a part is missing |" % " | ".join(names), "|---" * (len(names) + 3) + "|"]
+    sums = [0] * (len(names) + 2)
+    for paper in ledger:
+        verdicts = [verdict_of(item) for item in paper["items"]]
+        row = [len(verdicts)] + [verdicts.count(name) for name in names] + \
+              [sum(1 for item in paper["items"] if item.get("missing"))]
+        sums = [a + b for a, b in zip(sums, row)]
+        lines.append("| [%s](#%s) | %s |" % (paper["name"], paper["key"], " | ".join(map(str, row))))
+    lines.append("| all | %s |" % " | ".join(map(str, sums)))
+    return "\n".join(lines) + "\n"
+
+
+def page_of(ledger):
+    parts = [INTRODUCTION, counts_table(ledger)]
+    for paper in ledger:
+        parts.append('<a id="%s"></a>\n\n## %s\n\n%s\n' % (paper["key"], paper["name"], paper["source"]))
+        if paper.get("notes"):
+            parts.append(paper["notes"] + "\n")
+        for kind, title in KINDS.items():
+            items = [item for item in paper["items"] if item["kind"] == kind]
+            if not items:
+                continue
+            lines = ["### %s: %s\n" % (paper["name"], title.lower()), "| item | says | shown by | verdict |",
+                     "|---|---|---|---|"]
+            lines += ["| `%s` (%s) | %s | %s | %s |" % (item["id"], item["where"], cell(item["says"]),
+                                                       cell(shown_by(item)), cell(verdict_cell(item)))
+                      for item in items]
+            parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def main():
+    program, action = sys.argv[1], sys.argv[2:]
+    is_own = len(action) < 2
+    ledger = papers(os.path.join(ROOT, LEDGER) if is_own else action[1])
+    if action == ["--judge"]:
+        for item in (item for paper in ledger for item in paper["items"]):
+            if is_always_the_same(item) and "rule" in item:
+                print("%-40s %-5s %s" % ((item["id"],) + judge(program, item)))
+        return 0
+    faults = all_faults(program, ledger)
+    if action[:1] == ["--check"]:
+        if is_own and (not os.path.exists(os.path.join(ROOT, PAGE)) or text_of(PAGE) != page_of(ledger)):
+            faults.append("%s: no longer what the ledger says; run ./dev docs" % PAGE)
+    elif not faults:
+        with open(os.path.join(ROOT, PAGE), "w", encoding="utf-8") as file:
+            file.write(page_of(ledger))
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
