@@ -102,6 +102,10 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
        "command": "weft simulate barrier -n 16",
        "rule": {"metric": "end", "at_most": 1},
        "verdict": {"verdict": "confirmed", "why": "y", "date": "2026-11-27", "machine": "any"}},
+      {"id": "p-9", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft bench bench/scenarios/paper/case.json",
+       "rule": {"scenario": "case-fig3", "metric": "luck", "of": "nobody", "over": ["bytes>>1"]},
+       "verdict": {"verdict": "not run"}},
       {"id": "p-8", "kind": "opinion", "where": "1", "says": "x", "missing": "a tool",
        "verdict": {"verdict": "confirmed"}}]})";
     const Finished check = run("python3 -B " WEFT_SOURCE_DIR "/tools/docs/papers.py " WEFT_BUILD_DIR
@@ -118,6 +122,9 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
           "p-7: a rule says what is measured (metric) and a bound (at_least, at_most), or that a "
           "test passes\n",
           "p-8: confirmed, but its rule does not hold: 2.2e+04\n", "p-8: unknown kind\n",
+          "p-9: no member nobody in case-fig3\n", "p-9: unknown metric luck\n",
+          "p-9: no condition: bytes>>1\n",
+          "p-9: a rule about samples has of, cells (all, any, mean, median) and a bound\n",
           "p-8: a verdict without why\n", "p-8: a verdict without a command\n", "p-8: twice\n"})
         EXPECT_TRUE(contains(check.err, fault)) << fault << "in\n" << check.err;
 }

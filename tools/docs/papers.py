@@ -27,6 +27,24 @@ KINDS = {
     "finding": "Findings", "open problem": "Open problems", "future work": "Future work",
 }
 VERDICTS = ("confirmed", "not confirmed", "cannot be seen here", "not run")
+# What a rule may measure, in the columns of samples, of the slowest rank.
+METRICS = {
+    "blocking": "start and wait at once, or the blocking call",
+    "work": "the computation alone",
+    "start": "the time in the start",
+    "tests": "the time in tests",
+    "overhead": "start + tests + wait: what the program loses",
+    "total": "start, computation and wait",
+    "hidden": "100 (work + blocking - total) / min(work, blocking), in percent",
+    "ratio": "total, or blocking where nothing is computed",
+    "cpu": "CPU time of all threads of the process",
+    "cpu_share": "100 cpu / total, in percent",
+    "cpu_outside": "100 (cpu - work) / total, in percent",
+    "idle": "total - cpu",
+    "idle_share": "100 - cpu_share, in percent",
+}
+CONDITION = re.compile(r"(bytes|ranks|nodes|rate|late|collective|algorithm|timer|barrier)(>=|<=|=)\S+")
+CELLS = ("all", "any", "mean", "median")
 FIELDS = {"id", "kind", "where", "says", "files", "command", "rule", "verdict", "ruled_out", "missing"}
 BOUNDS = ("at_least", "at_most")
 
@@ -37,8 +55,9 @@ This page is written by `./dev docs` from `docs/papers/*.json`: change those, no
 
 It lists every figure, table, listing, equation, algorithm, interface, method of measurement, finding, open problem and
 piece of future work of five papers on nonblocking collectives, in our words; with what answers it here, the command that
-shows it, and the last verdict. A rule, written before the run, decides the verdict; it is in the data, and under *shown by*
-where it is not just that a test passes.
+shows it, and the last verdict. A rule decides the verdict; it is in the data, and under *shown by* where it is not just that
+a test passes. Rules of measurements (`weft bench`) were written before any run; the bounds of simulations, whose output was
+known, are the papers' figures with a margin.
 
 - *confirmed*, *not confirmed*: the command was run, and its rule holds, or does not.
 - *cannot be seen here*: the command was run, but this machine cannot show it.
@@ -47,8 +66,16 @@ where it is not just that a test passes.
 - *ruled out*: no command, for the reason that is given.
 
 Commands that begin with `weft simulate` are simulations, with parameters that are mostly assumed: a verdict about them is one
-about the model. Those that begin with `weft bench` measure all scenarios of a file; the rule names the one.
-"""
+about the model (`tools/docs/papers.py PROGRAM --judge` prints what all of them find). Those that begin with `weft bench` measure all scenarios of a file; the rule names the one, a
+member of it, and one of these:
+
+| measured | |
+|---|---|
+%s
+
+A rule with `in_words` in the data has to be judged by a reader: its words are not columns of samples. *Median interval*: the
+median decides; *whole interval*: both ends of its 95 %% interval are within the bound.
+""" % "\n".join("| %s | %s |" % (name.replace("_", " "), text) for name, text in METRICS.items())
 
 
 def text_of(path):
@@ -77,12 +104,12 @@ def tests():
 
 @functools.lru_cache(None)
 def scenarios():
-    """The names of the scenarios of each file."""
+    """The scenarios of each file, by name."""
     found = {}
     for path in glob.glob(os.path.join(ROOT, SCENARIOS, "**", "*.json"), recursive=True):
         path = os.path.relpath(path, ROOT)
         content = json.loads(text_of(path))
-        found[path] = [one.get("name") for one in (content if isinstance(content, list) else [content])]
+        found[path] = {one.get("name"): one for one in (content if isinstance(content, list) else [content])}
     return found
 
 
@@ -202,6 +229,20 @@ def judge(program, item):
 
 # --- Faults ----------------------------------------------------------------------------------------
 
+def faults_of_measurement(rule, scenario):
+    """Of a rule about samples: that its words can be looked up in them."""
+    members = [member.get("name") for member in scenario["members"]]
+    faults = ["no member %s in %s" % (rule[name], rule["scenario"]) for name in ("of", "to")
+              if name in rule and rule[name] not in members]
+    faults += ["unknown metric " + str(rule.get(name)) for name in ("metric", "to_metric")
+               if rule.get(name, "start") not in METRICS]
+    faults += ["no condition: " + one for name in ("over", "of_where", "to_where") for one in rule.get(name, [])
+               if not CONDITION.fullmatch(one)]
+    if "of" not in rule or rule.get("cells") not in CELLS or not is_bounded(rule):
+        faults.append("a rule about samples has of, cells (%s) and a bound" % ", ".join(CELLS))
+    return faults
+
+
 def faults_of_rule(item):
     rule = item["rule"]
     if rule == {"test": "passes"}:
@@ -209,8 +250,12 @@ def faults_of_rule(item):
     if set(rule) == {"prints"} and is_always_the_same(item):
         return []
     path = item["command"].split()[-1]
-    if path in scenarios() and rule.get("scenario") not in scenarios()[path]:
-        return ["no scenario %s in %s" % (rule.get("scenario"), path)]
+    if path in scenarios():
+        scenario = scenarios()[path].get(rule.get("scenario"))
+        if scenario is None:
+            return ["no scenario %s in %s" % (rule.get("scenario"), path)]
+        if not rule.get("in_words"):
+            return faults_of_measurement(rule, scenario)
     if "metric" in rule and is_bounded(rule):
         return []
     return ["a rule says what is measured (metric) and a bound (at_least, at_most), or that a test passes"]
@@ -271,6 +316,19 @@ def all_faults(program, ledger):
 
 # --- The page --------------------------------------------------------------------------------------
 
+def words_of_measurement(rule):
+    """A rule about samples, whose conditions are data."""
+    def side(member, metric, where):
+        return metric.replace("_", " ") + " of *" + member + "*" + "".join(" " + one for one in where)
+    text = side(rule["of"], rule["metric"], rule.get("of_where", []))
+    if "to" in rule:
+        text += " / " + side(rule["to"], rule.get("to_metric", rule["metric"]), rule.get("to_where", []))
+    if rule.get("over"):
+        text += ", where " + " and ".join(rule["over"])
+    return text + {"all": ", in every cell", "any": ", in some cell", "mean": ", mean of the cells",
+                   "median": ", median of the cells"}[rule["cells"]]
+
+
 def words_of_rule(rule):
     """The rule in a line; nothing for that of a test."""
     if "test" in rule:
@@ -278,14 +336,18 @@ def words_of_rule(rule):
     if "prints" in rule:
         return 'it prints "%s"' % rule["prints"]
     text = "scenario `%s`: " % rule["scenario"] if "scenario" in rule else ""
-    text += rule["metric"].replace("_", " ")
-    where = ", ".join("%s %s" % pair for pair in rule.get("where", {}).items())
-    text += " of " + (where or str(rule["of"])) if where or "of" in rule else ""
-    base = rule.get("relative_to", rule.get("to"))
-    if isinstance(base, dict):
-        base = base["metric"].replace("_", " ") + "".join(", %s %s" % pair for pair in base.get("where", {}).items())
-    text += " / that of " + ("`%s`" % base if str(base).startswith("weft ") else str(base)) if base else ""
-    text += " over " + rule["over"] if "over" in rule else ""
+    if "cells" in rule:
+        text += words_of_measurement(rule)
+    else:
+        text += rule["metric"].replace("_", " ")
+        where = ", ".join("%s %s" % pair for pair in rule.get("where", {}).items())
+        text += " of " + (where or str(rule["of"])) if where or "of" in rule else ""
+        base = rule.get("relative_to", rule.get("to"))
+        if isinstance(base, dict):
+            base = base["metric"].replace("_", " ") + "".join(", %s %s" % pair
+                                                              for pair in base.get("where", {}).items())
+        text += " / that of " + ("`%s`" % base if str(base).startswith("weft ") else str(base)) if base else ""
+        text += " over " + rule["over"] if "over" in rule else ""
     text += ", at least %g" % rule["at_least"] if "at_least" in rule else ""
     text += ", at most %g" % rule["at_most"] if "at_most" in rule else ""
     return text + (" in some row" if rule.get("rows") == "any" else "") + \
