@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +12,8 @@
 #include <cstring>
 #include <filesystem>
 #include <utility>
+
+#include "weft/background.h"
 
 namespace weft {
 namespace {
@@ -40,26 +41,7 @@ std::vector<pid_t> inhabitants(const std::vector<Identity>& networks) {
     return found;
 }
 
-// Closes all other descriptors: the launcher's output and inherited descriptors must not stay open.
-void keep_only(std::vector<int> fds) {
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
-    std::sort(fds.begin(), fds.end());
-    int next = STDERR_FILENO + 1;
-    for (int fd : fds) {
-        if (fd > next) ::close_range(static_cast<unsigned>(next), static_cast<unsigned>(fd - 1), 0);
-        next = fd + 1;
-    }
-    ::close_range(static_cast<unsigned>(next), ~0u, 0);
-}
-
 [[noreturn]] void keep_guard(int launcher_alive, pid_t launcher, std::vector<int> networks) {
-    ::setsid();  // out of reach of the terminal's signals
-    sigset_t all;
-    ::sigfillset(&all);
-    ::sigprocmask(SIG_BLOCK, &all, nullptr);
-    ::prctl(PR_SET_NAME, "weft-guard");
-
     std::vector<Identity> identities;
     for (int network : networks) {
         struct stat file {};
@@ -68,7 +50,7 @@ void keep_only(std::vector<int> fds) {
     // The networks' descriptors stay open, so that no other network gets their identities
     // meanwhile.
     networks.push_back(launcher_alive);
-    keep_only(std::move(networks));
+    go_to_background("weft-guard", std::move(networks));
 
     char byte;
     while (::read(launcher_alive, &byte, 1) < 0 && errno == EINTR) {
