@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "tools/weft/amounts.h"
+
 namespace weft::bench {
 namespace {
 
@@ -15,18 +17,6 @@ constexpr double frame_bytes = 1514;
 constexpr double payload_bytes = 1448;
 
 constexpr double bucket_bytes = 128 * 1024;  // as tools/weft/cluster.cpp asks tc for
-
-// Bits a second, as tc reads it; 0: it is no rate.
-double bits_per_second(const std::string& rate) {
-    char* end = nullptr;
-    const double number = std::strtod(rate.c_str(), &end);
-    const std::string unit = end;
-    for (const auto& [name, factor] :
-         {std::pair{"bit", 1.0}, {"kbit", 1e3}, {"mbit", 1e6}, {"gbit", 1e9}, {"tbit", 1e12}}) {
-        if (unit == name && number > 0) return number * factor;
-    }
-    return 0;
-}
 
 }  // namespace
 
