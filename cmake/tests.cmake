@@ -150,7 +150,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/install/symbols_test.cpp
     COMPILE_DEFINITIONS WEFT_TEST_HOOKS=$<BOOL:${WEFT_TEST_HOOKS}>)
 
 # Of the program, a unit test may link a file that needs only the library.
-target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp)
+target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/loggp/fit.cpp
+                                 ${PROJECT_SOURCE_DIR}/tools/weft/switch/frame.cpp
+                                 ${PROJECT_SOURCE_DIR}/tools/weft/switch/report.cpp)
 if(TARGET weft_program)
     target_sources(test_unit PRIVATE ${PROJECT_SOURCE_DIR}/bench/predict/emulated.cpp)
     target_link_libraries(test_unit PRIVATE nlohmann_json::nlohmann_json)

@@ -4,8 +4,10 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,14 +15,20 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "weft/amounts.h"
 #include "weft/iproute.h"
 #include "weft/machine.h"
 #include "weft/namespaces.h"
+#include "weft/switch/echo.h"
+#include "weft/switch/tap.h"
+#include "weft/switch/tcp_buffers.h"
 
 namespace weft {
 namespace {
 
 constexpr int bridge_host = 254;  // its number in every subnet; the nodes' begin with 1
+constexpr std::int64_t bias_max_ns = 100'000;      // more is not the switch, but a busy machine
+const std::string tap_queue = " txqueuelen 4096";  // frames; those that find it full are lost
 
 std::string number(int value) { return std::to_string(value); }
 
@@ -28,6 +36,8 @@ std::string ipv4(int link, int host) { return "10.77." + number(link) + "." + nu
 std::string ipv6(int link, int host) {
     return "fd77:6566:740" + number(link) + "::" + number(host);
 }
+
+std::string ipv6_network(int link) { return "fd77:6566:740" + number(link) + "::/64"; }
 
 std::string node_name(int node) { return "node" + number(node); }
 std::string bridge(int link) { return "br" + number(link); }
@@ -38,6 +48,14 @@ bool kernel_has_ipv6() {
     int is_disabled = 1;
     std::ifstream("/proc/sys/net/ipv6/conf/all/disable_ipv6") >> is_disabled;
     return is_disabled == 0;
+}
+
+bool has_cubic() {
+    std::ifstream list("/proc/sys/net/ipv4/tcp_available_congestion_control");
+    for (std::string name; list >> name;) {
+        if (name == "cubic") return true;
+    }
+    return false;
 }
 
 bool is_running(const Fd& control, const std::string& name) {
@@ -57,10 +75,20 @@ struct Commands {
             ip.push_back("address add " + ipv6(link, host) + "/64 dev " + device + " nodad");
         }
     }
+    // New connections over the device have this congestion control; the setting of a network may
+    // not name all that the routes may.
+    void control_congestion(const std::string& device, int link, int host, bool has_ipv6) {
+        const std::string rest = " dev " + device + " proto kernel congctl cubic";
+        ip.push_back("route replace " + ipv4(link, 0) + "/24 scope link src " + ipv4(link, host) +
+                     rest);
+        if (has_ipv6) ip.push_back("route replace " + ipv6_network(link) + " metric 256" + rest);
+    }
+    void cut_packets(const std::string& device, const ClusterOptions& options) {
+        if (options.gso_bytes == 0) return;
+        ip.push_back("link set dev " + device + " gso_max_size " + number(options.gso_bytes));
+    }
     void limit(const std::string& device, const ClusterOptions& options) {
-        if (options.gso_bytes > 0) {
-            ip.push_back("link set dev " + device + " gso_max_size " + number(options.gso_bytes));
-        }
+        cut_packets(device, options);
         if (options.rate.empty()) return;
         tc.push_back("qdisc add dev " + device + " root tbf rate " + options.rate +
                      " burst 128kb latency 50ms");
@@ -86,18 +114,20 @@ Result<std::unique_ptr<Cluster>> Cluster::build(const ClusterOptions& options) {
                      std::strerror(errno));
     }
     WEFT_RETURN_IF_NOT_OK(cluster->make_networks());
-    WEFT_RETURN_IF_NOT_OK(cluster->lay_cables());
+    WEFT_RETURN_IF_NOT_OK(options.distance ? cluster->plug_into_switch() : cluster->lay_cables());
     for (int node = 0; node < options.nodes; ++node) {
         WEFT_RETURN_IF_NOT_OK(cluster->bring_up(node));
     }
     for (int node = 0; node < options.nodes; ++node) {
         WEFT_RETURN_IF_NOT_OK(cluster->wait_until_running(node));
     }
+    if (options.distance) WEFT_RETURN_IF_NOT_OK(cluster->set_distance());
     WEFT_RETURN_IF_NOT_OK(cluster->guard_.start(cluster->networks_));
     return cluster;
 }
 
 Cluster::~Cluster() {
+    switch_.finish();
     guard_.sweep();
     for (int network : networks_) ::close(network);
     if (agent_ >= 0) ::close(agent_);
@@ -135,20 +165,89 @@ Status Cluster::lay_cables() const {
     return commands.run(-1, networks_);
 }
 
+// The devices have the names that veth's have without a switch, the launcher's that of a bridge.
+Status Cluster::plug_into_switch() {
+    std::vector<SwitchPort> ports;
+    Commands commands;
+    commands.ip.push_back("link set lo up");
+    for (int link = 0; link < options_.links; ++link) {
+        for (int node = 0; node <= options_.nodes; ++node) {
+            SwitchPort port;
+            port.link = link;
+            const bool is_launcher = node == options_.nodes;
+            WEFT_RETURN_IF_NOT_OK(make_tap(networks_[static_cast<std::size_t>(node)],
+                                           is_launcher ? bridge(link) : interface(link))
+                                      .move_to(port.tap));
+            ports.push_back(std::move(port));
+        }
+        commands.address(bridge(link), link, bridge_host, has_ipv6_);
+        commands.ip.push_back("link set " + bridge(link) + " up" + tap_queue);
+        if (has_cubic()) {
+            commands.control_congestion(bridge(link), link, bridge_host, has_ipv6_);
+        }
+        commands.cut_packets(bridge(link), options_);
+    }
+    WEFT_RETURN_IF_NOT_OK(
+        switch_.start(std::move(ports), bits_per_second(options_.rate), options_.switch_core));
+    return commands.run();
+}
+
 Status Cluster::bring_up(int node) const {
     Commands commands;
     commands.ip.push_back("link set lo up");
     for (int link = 0; link < options_.links; ++link) {
         commands.address(interface(link), link, node + 1, has_ipv6_);
-        commands.ip.push_back("link set " + interface(link) + " up");
+        commands.ip.push_back("link set " + interface(link) + " up" +
+                              (options_.distance ? tap_queue : ""));
+        if (options_.distance && has_cubic()) {
+            commands.control_congestion(interface(link), link, node + 1, has_ipv6_);
+        }
         commands.limit(interface(link), options_);
     }
     return commands.run(networks_[static_cast<std::size_t>(node)]);
 }
 
+// The bias is measured with a short delay: it is the same with any.
+Status Cluster::set_distance() {
+    const Distance asked = *options_.distance;
+    const std::int64_t buffer_bytes = tcp_buffer_bytes(bits_per_second(options_.rate), asked);
+    bool has_buffers = true;
+    for (int network : networks_) has_buffers &= raise_tcp_buffers(network, buffer_bytes);
+    if (!has_buffers) {
+        std::fprintf(stderr,
+                     "weft run: TCP may not fill the links: the limits of its buffers "
+                     "(net.ipv4.tcp_wmem, tcp_rmem) cannot be raised to %lld bytes on the nodes\n",
+                     static_cast<long long>(buffer_bytes));
+    }
+    const std::int64_t tried_ns = std::min<std::int64_t>(asked.delay_ns, 1'000'000);
+    WEFT_RETURN_IF_NOT_OK(switch_.adopt({tried_ns, 0, 0}, 0));
+    const Echo echo = measure_echo(networks_.back(), networks_.front(), ipv4(0, 1));
+    if (echo.half_round_trip_ns == 0) {
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "the launcher and node 0 do not reach each other through the switch");
+    }
+    report_.delay_ns = asked.delay_ns;
+    report_.congestion = echo.congestion;
+    report_.core = options_.switch_core;
+    return switch_.adopt(
+        asked, std::clamp<std::int64_t>(echo.half_round_trip_ns - tried_ns, 0, bias_max_ns));
+}
+
+SwitchReport Cluster::end_switch() {
+    if (const std::optional<SwitchUse> use = switch_.finish()) {
+        report_.is_complete = true;
+        report_.bias_ns = use->bias_ns;
+        report_.late_max_ns = use->counts.late_max_ns;
+        report_.bytes = use->counts.bytes;
+        report_.cpu_ns = use->cpu_ns;
+        report_.elapsed_ns = use->elapsed_ns;
+    }
+    return report_;
+}
+
 // The kernel reports a link as running with a delay, and UCX ignores links that are not.
 Status Cluster::wait_until_running(int node) const {
-    const Fd control(control_socket(networks_[static_cast<std::size_t>(node)]));
+    const Fd control(socket_in(networks_[static_cast<std::size_t>(node)], SOCK_DGRAM));
     if (!control)
         return failure(WEFT_REFUSED_UNSUPPORTED, "cannot look at the links of node %d: %s", node,
                        std::strerror(errno));

@@ -1,14 +1,18 @@
 // An emulated cluster: every node is a network namespace with its own addresses and host name.
-// Bridges in the launcher's own namespace connect the nodes, over links of a limited rate. Not
-// thread safe. The machine's own network is not touched. The nodes end with the last process in
-// them, and Guard ends these processes.
+// Bridges in the launcher's own namespace connect the nodes, over links of a limited rate; if the
+// nodes are a distance apart, a switch in a process of its own does. Not thread safe. The machine's
+// own network is not touched. The nodes end with the last process in them, and Guard ends these
+// processes.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "weft/guard.h"
+#include "weft/switch/report.h"
+#include "weft/switch/switch.h"
 
 namespace weft {
 
@@ -20,6 +24,8 @@ struct ClusterOptions {
     std::string rate;   // of each link and direction, in tc's words; empty: unlimited
     int gso_bytes = 0;  // gso_max_size of each link: the largest packet; 0: the system's default
     int links = 1;      // per node, each with its own bridge and subnet
+    std::optional<Distance> distance;
+    int switch_core = -1;  // where the switch stays; -1: anywhere
 };
 
 class Cluster {
@@ -33,6 +39,9 @@ class Cluster {
     // Sets WEFT_INTERFACES, unless it is set, so that a rank of Weft uses all links of its node.
     void offer_links() const;
 
+    // Ends the links of a cluster whose nodes are a distance apart, and says how they were.
+    SwitchReport end_switch();
+
     // Moves the calling process, a child of the builder, into a node. False and errno on failure.
     bool enter(int node) const;
 
@@ -44,7 +53,9 @@ class Cluster {
     explicit Cluster(const ClusterOptions& options) : options_(options) {}
     Status make_networks();
     Status lay_cables() const;
+    Status plug_into_switch();
     Status bring_up(int node) const;
+    Status set_distance();
     Status wait_until_running(int node) const;
     std::string agent_script(const std::vector<std::vector<int>>& cores) const;
 
@@ -53,6 +64,8 @@ class Cluster {
     bool has_ipv6_ = false;
     std::vector<int> networks_;  // the nodes', then the bridges'
     int agent_ = -1;             // a script without a name
+    Switch switch_;
+    SwitchReport report_;  // so far
     Guard guard_;
 };
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -274,6 +275,24 @@ void Job::kill_orphans() {
     }
 }
 
+// Where the bench, which runs this program, wants the report; no matter of the ranks.
+std::string take_report_path() {
+    const char* const path = std::getenv("WEFT_SWITCH_REPORT");
+    std::string taken = path != nullptr ? path : "";
+    ::unsetenv("WEFT_SWITCH_REPORT");
+    return taken;
+}
+
+void report(const SwitchReport& report, const std::string& path) {
+    std::fputs(report_text(report).c_str(), stderr);
+    if (path.empty()) return;
+    std::ofstream file(path, std::ios::app);
+    file << report_json(report) << std::flush;
+    if (!file) {
+        std::fprintf(stderr, "weft run: cannot write WEFT_SWITCH_REPORT = '%s'\n", path.c_str());
+    }
+}
+
 }  // namespace
 
 int run_job(const RunOptions& options) {
@@ -282,6 +301,7 @@ int run_job(const RunOptions& options) {
         std::fprintf(stderr, "weft run: %s\n", last_detail());
         return 1;
     }
+    const std::string report_path = take_report_path();
     if (options.cluster.nodes == 0) return Job(options, nullptr, key).run();
     Result<std::unique_ptr<Cluster>> cluster = Cluster::build(options.cluster);
     Status status = cluster.status();
@@ -291,7 +311,11 @@ int run_job(const RunOptions& options) {
         std::fprintf(stderr, "weft run: %s\n", last_detail());
         return status_of_refusal;
     }
-    return Job(options, cluster->get(), key).run();
+    const int job_status = Job(options, cluster->get(), key).run();
+    if (!options.cluster.distance) return job_status;
+    const SwitchReport links = (*cluster)->end_switch();
+    report(links, report_path);
+    return job_status == 0 && !links.is_as_asked() ? status_of_refusal : job_status;
 }
 
 }  // namespace weft

@@ -76,10 +76,17 @@ int new_network() {
     return open_and_return([] { return ::unshare(CLONE_NEWNET) == 0 ? this_network() : -1; });
 }
 
-int control_socket(int network) {
-    return open_and_return([network] {
+int socket_in(int network, int type) {
+    return open_and_return([network, type] {
         if (::setns(network, CLONE_NEWNET) != 0) return -1;
-        return ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        return ::socket(AF_INET, type | SOCK_CLOEXEC, 0);
+    });
+}
+
+int open_in(int network, const char* path) {
+    return open_and_return([network, path] {
+        if (::setns(network, CLONE_NEWNET) != 0) return -1;
+        return ::open(path, O_RDWR | O_CLOEXEC);
     });
 }
 

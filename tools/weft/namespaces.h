@@ -18,8 +18,13 @@ int this_network();
 // A new network namespace, as a descriptor; the caller stays where it is. -1 and errno on failure.
 int new_network();
 
-// A socket in the network, for ioctls about its interfaces; the caller stays where it is. -1 and errno on failure.
-int control_socket(int network);
+// A socket of IPv4 in the network, of this type. The caller stays where it is. -1 and errno on
+// failure.
+int socket_in(int network, int type);
+
+// A file that each network has its own of, such as a setting, for reading and writing; otherwise
+// like a socket.
+int open_in(int network, const char* path);
 
 // Moves this process into the network, with its own host name and, if `has_sysfs`, a /sys that
 // shows the network's interfaces. False and errno on failure.

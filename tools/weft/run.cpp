@@ -4,27 +4,34 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/cores.h"
 #include "startup/key_value.h"
+#include "weft/amounts.h"
 #include "weft/commands.h"
 #include "weft/seconds.h"
 
 namespace weft {
 namespace {
 
-// "1gbit". Refuses text that tc would read as zero or as bytes.
 std::string rate_problem(const std::string& rate) {
-    const std::string number = rate.substr(0, rate.find_first_not_of("0123456789."));
-    const std::string unit = rate.substr(number.size());
-    const bool is_number = !number.empty() && number.front() != '.' && number.back() != '.' &&
-                           std::count(number.begin(), number.end(), '.') <= 1;
-    const bool is_unit = unit == "bit" || (unit.size() == 4 && unit.ends_with("bit") &&
-                                           std::string("kmgt").find(unit[0]) != std::string::npos);
-    if (is_number && is_unit && std::strtod(number.c_str(), nullptr) > 0) return "";
+    if (bits_per_second(rate) > 0) return "";
     return "'" + rate + "'; expected a rate like 1gbit, 2.5gbit or 100mbit";
+}
+
+std::string time_problem(const std::string& time) {
+    const std::optional<std::int64_t> value = nanoseconds(time);
+    if (value && *value <= distance_max_ns) return "";
+    return "'" + time + "'; expected a time like 1ms, 50us or 0.1s, at most 10s";
+}
+
+std::string loss_problem(const std::string& loss) {
+    const std::optional<double> value = share(loss);
+    if (value && *value <= loss_max) return "";
+    return "'" + loss + "'; expected a share of the packets like 0.1%, at most 50%";
 }
 
 // Names the first core that this process does not have.
@@ -61,6 +68,15 @@ std::vector<std::string> command_of(std::vector<std::string> words) {
     return words;
 }
 
+// One that no rank is bound to, if there is one, else the last.
+int core_for_switch(const std::vector<int>& bound) {
+    const std::vector<int> own = own_cores();
+    for (auto core = own.rbegin(); core != own.rend(); ++core) {
+        if (std::find(bound.begin(), bound.end(), *core) == bound.end()) return *core;
+    }
+    return own.empty() ? -1 : own.back();
+}
+
 // Checks options that depend on each other.
 void check(const RunOptions& options) {
     const int nodes = options.cluster.nodes;
@@ -92,6 +108,30 @@ void add_cluster_options(CLI::App& run, RunOptions& options) {
         ->needs(nodes)
         ->check(CLI::Range(1, cluster_links_max))
         ->capture_default_str();
+    // Any of the three puts a switch between the nodes.
+    const auto distance = [&options]() -> Distance& {
+        std::optional<Distance>& place = options.cluster.distance;
+        return place ? *place : place.emplace();
+    };
+    run.add_option_function<std::string>(
+           "--delay",
+           [distance](const std::string& text) { distance().delay_ns = nanoseconds(text).value(); },
+           "How long a packet travels from node to node, such as 1ms; default: no time")
+        ->needs(nodes)
+        ->check(CLI::Validator(time_problem, "TIME"));
+    run.add_option_function<std::string>(
+           "--jitter",
+           [distance](const std::string& text) {
+               distance().jitter_ns = nanoseconds(text).value();
+           },
+           "Up to this much longer, drawn for each packet, such as 100us")
+        ->needs(nodes)
+        ->check(CLI::Validator(time_problem, "TIME"));
+    run.add_option_function<std::string>(
+           "--loss", [distance](const std::string& text) { distance().loss = share(text).value(); },
+           "The share of packets that are lost, such as 0.1%")
+        ->needs(nodes)
+        ->check(CLI::Validator(loss_problem, "PERCENT"));
     run.add_flag("--exec-per-node", options.exec_per_node,
                  "Start PROGRAM once, beside the nodes; WEFT_CLUSTER_AGENT names a command that "
                  "starts processes on them")
@@ -152,6 +192,7 @@ void add_run(CLI::App& app) {
         }
         check(*options);
         if (*bind == "core") options->cores = own_cores();
+        options->cluster.switch_core = core_for_switch(options->cores);
         if (int status = run_job(*options); status != 0) throw CLI::RuntimeError(status);
     });
 }
