@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/engine_kind.h"
 #include "c_api/guard.h"

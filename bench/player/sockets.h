@@ -1,13 +1,11 @@
 // Two ranks that exchange the bytes of a collective over one TCP connection, written without the
-// library: a baseline.
+// library: a baseline. It ends the process with a sentence if the peer is gone.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "bench/player/plain_blocks.h"
 #include "bench/player/player.h"
-#include "bench/player/socket_pair.h"
 
 namespace weft::bench {
 
@@ -16,6 +14,9 @@ class Sockets final : public Player {
     // What a wait does when neither end can go on: sleeps (epoll), blocks in send and recv, or spins.
     enum class Waits { sleeping, blocking, spinning };
     Sockets(const Job& job, Waits waits) : job_(job), waits_(waits) {}
+    ~Sockets() override;
+    Sockets(const Sockets&) = delete;
+    Sockets& operator=(const Sockets&) = delete;
 
     std::string absence(const Collective& collective, const Job& job) const override {
         return PlainBlocks::absence(collective, job, /*can_add=*/true);
@@ -26,6 +27,10 @@ class Sockets final : public Player {
     void barrier() override { must(weft_barrier(job_.comm), "weft_barrier"); }
 
   private:
+    // By the first start. On one host it uses loopback, otherwise the first network interface that is
+    // up and has an IPv4 address.
+    void connect_ranks();
+    void set_blocking(bool blocks);
     // False: nothing could be moved now.
     bool move();
     bool has_ended() const { return blocks_.outgoing.empty() && blocks_.incoming.empty(); }
@@ -33,8 +38,9 @@ class Sockets final : public Player {
 
     const Job job_;
     const Waits waits_;
-    std::unique_ptr<SocketPair> pair_;  // made by the first start
-    PlainBlocks blocks_;
+    int fd_ = -1;
+    int epoll_ = -1;
+    PlainBlocks blocks_;         // what is left
     std::vector<double> terms_;  // of a sum: what comes
     std::span<double> sum_;
     std::span<const double> own_terms_;

@@ -21,6 +21,6 @@ struct PredictOptions {
     Cell place;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PredictOptions, model, inside, shared, collectives, sizes,
-                                   repetitions, idle_share, json)
+                                   repetitions, json)
 
 }  // namespace weft::bench

@@ -269,11 +269,6 @@ int run_predict_rank(const Json& json, const Cell& place, const Json& about) {
     Rows file(job.rank == 0 ? options.json : "");
     file.write(about);
     ProgressBar progress(job.rank == 0);
-    if (options.idle_share) {
-        measure_idle_shares(options, inputs.parameters, inputs.sizes, job, place, file, progress);
-        leave_job();
-        return 0;
-    }
     const Topology& topology = c_api::current_process()->world().topology();
     const Network network = network_of(job, inputs, place);
     const ModelSelection selection = selection_of(inputs, place);
@@ -316,10 +311,13 @@ int run_predict_rank(const Json& json, const Cell& place, const Json& about) {
 }
 
 int bench_predict(const PredictOptions& options) {
-    if (!read_inputs(options, options.place).is_ok()) {
+    const Result<Inputs> inputs = read_inputs(options, options.place);
+    if (!inputs.is_ok()) {
         std::fprintf(stderr, "weft bench predict: %s\n", last_detail());
         return 2;
     }
+    if (options.idle_share)
+        return measure_idle_shares(options, (*inputs).parameters, (*inputs).sizes);
     return launch_task({"predict", options, options.place});
 }
 
