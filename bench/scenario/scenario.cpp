@@ -335,7 +335,7 @@ Json read(const std::string& name) {
                       ", or a file *.json");
     }
     try {
-        Json parsed = Json::parse(text, nullptr, true, /*ignore_comments=*/true);
+        Json parsed = Json::parse(text);
         return parsed.is_array() ? parsed : Json::array({parsed});
     } catch (const Json::exception& error) {
         throw Refused(name + ": " + error.what());

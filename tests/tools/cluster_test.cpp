@@ -266,12 +266,12 @@ TEST_P(ClusterAgent, StartsRanksThatJoinThroughADirectory) {
                "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
                "WEFT_STARTUP_DIR=" +
                    (folder_ / "job") + " exec " + weft_program +
-                   " bench overlap --ranks 4 --collective iallreduce --engine thread "
-                   "--sizes 8,64K --repetitions 2\" &\n"
+                   " bench aa --set ranks=4 --set collective=iallreduce "
+                   "--set bytes=8,64K --set repetitions=2\" &\n"
                    "    pids=\"$pids $!\" rank=$((rank + 1))\n"
                    "done\n"
                    "for pid in $pids; do wait $pid || exit; done\n"));
-    EXPECT_TRUE(contains(job.out, "\niallreduce\nsize "));
+    EXPECT_TRUE(contains(job.out, "iallreduce 64K"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "job"));
 }
 

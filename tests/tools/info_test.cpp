@@ -8,7 +8,7 @@ namespace weft::test::info_test {
 const std::string weft = WEFT_BUILD_DIR "/weft ";
 // The shortest program that calls weft_init on two ranks.
 const std::string job =
-    weft + "bench overlap --collective ibarrier --engine manual --repetitions 1";
+    weft + "bench aa --set collective=ibarrier --set repetitions=1";
 
 using Words = std::set<std::string>;
 
@@ -74,7 +74,7 @@ TEST(Info, SaysWhyUcxCannotBeOpened) {
     expect_failure(missing + " WEFT_TRANSPORT=ucx " + job, sentence);
     for (const char* transport : {"auto", "tcp"}) {
         if (!words(info()["transports"]).contains(transport)) continue;
-        expect_success(missing + " " + job + " --transport " + transport);
+        expect_success(missing + " WEFT_TRANSPORT=" + transport + " " + job);
     }
 }
 
