@@ -696,10 +696,11 @@ void Engine::follow(const Patience& patience) {
     ++followers_;
     waiter_needs_drain_ |= executor_.has_work();
     const std::uint64_t ticket = parking_->ticket();
+    const std::int64_t end_ns = end_of_sleep(patience);
     try {
         const Released released(*this);
         const CancellableSleep cancellable(may_be_cancelled(patience));
-        parking_->park_follower(ticket, end_of_sleep(patience));
+        parking_->park_follower(ticket, end_ns);
     } catch (abi::__forced_unwind&) {
         --followers_;
         throw;
