@@ -101,8 +101,9 @@ std::vector<Gain> gains_of(const SamplesFile& samples) {
             }
             ++gain.rows;
             for (const Measured& member : contest.members) {
+                // Engines alone: a member may also make calls of test, or be something else.
                 if (!member.is_again() && member.name() != "manual" &&
-                    member.head.value("implementation", "weft") == "weft")
+                    member.name() == member.head.value("engine", ""))
                     shares[has_nodes][member.name()].push_back(contest.hidden(member).value);
             }
         }

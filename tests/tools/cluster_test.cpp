@@ -259,18 +259,18 @@ TEST_P(ClusterAgent, TakesWhatSshTakes) {
 
 TEST_P(ClusterAgent, StartsRanksThatJoinThroughADirectory) {
     if (!WEFT_HAS_TCP) GTEST_SKIP() << "without tcp there is nothing between nodes";
-    Finished job = expect_success(
-        launch("--nodes 2",
-               "rank=0\n"
-               "for node in node0 node0 node1 node1; do\n"
-               "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
-               "WEFT_STARTUP_DIR=" +
-                   (folder_ / "job") + " exec " + weft_program +
-                   " bench aa --set ranks=4 --set collective=iallreduce "
-                   "--set bytes=8,64K --set repetitions=2\" &\n"
-                   "    pids=\"$pids $!\" rank=$((rank + 1))\n"
-                   "done\n"
-                   "for pid in $pids; do wait $pid || exit; done\n"));
+    Finished job =
+        expect_success(launch("--nodes 2",
+                              "rank=0\n"
+                              "for node in node0 node0 node1 node1; do\n"
+                              "    $WEFT_CLUSTER_AGENT $node \"WEFT_RANK=$rank WEFT_RANKS=4 "
+                              "WEFT_STARTUP_DIR=" +
+                                  (folder_ / "job") + " exec " + weft_program +
+                                  " bench aa --set ranks=4 --set collective=iallreduce "
+                                  "--set bytes=8,64K --set repetitions=2\" &\n"
+                                  "    pids=\"$pids $!\" rank=$((rank + 1))\n"
+                                  "done\n"
+                                  "for pid in $pids; do wait $pid || exit; done\n"));
     EXPECT_TRUE(contains(job.out, "iallreduce 64K"));
     EXPECT_FALSE(std::filesystem::exists(folder_ / "job"));
 }

@@ -7,8 +7,7 @@ namespace weft::test::info_test {
 
 const std::string weft = WEFT_BUILD_DIR "/weft ";
 // The shortest program that calls weft_init on two ranks.
-const std::string job =
-    weft + "bench aa --set collective=ibarrier --set repetitions=1";
+const std::string job = weft + "bench aa --set collective=ibarrier --set repetitions=1";
 
 using Words = std::set<std::string>;
 

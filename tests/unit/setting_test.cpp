@@ -326,8 +326,8 @@ TEST(SettingTable, HasWhatThePagesName) {
         }
     }
     std::vector<std::string> pages = {WEFT_SOURCE_DIR "/README.md"};
-    for (const char* page : {"algorithms.md", "benchmarks.md", "cluster.md", "measuring.md", "preload.md",
-                             "resources.md", "using.md", "waiting.md"})
+    for (const char* page : {"algorithms.md", "benchmarks.md", "cluster.md", "measuring.md",
+                             "preload.md", "resources.md", "using.md", "waiting.md"})
         pages.push_back(docs + page);
     for (const std::string& page : pages) {
         for (const std::string& one : found(content(page), "`(WEFT_[A-Z_]*[A-Z])\\b(?![_<])")) {

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "mpi_dropin/part/program_call.h"
 #include "mpi_dropin/part/datatypes.h"
+#include "mpi_dropin/part/program_call.h"
 
 namespace weft::dropin {
 
