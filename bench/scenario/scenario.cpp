@@ -37,13 +37,15 @@ std::string listed(const std::array<const char*, n>& list) {
     return text;
 }
 
-// "ibcast,iallgather" as a list; a text that begins as JSON is JSON.
-Json values_of(const std::string& text) {
+// "ibcast,iallgather" as a list; a text that begins as JSON is JSON. The cores "0,1" of a job are
+// one value, and so are the algorithms of several collectives.
+Json values_of(const std::string& axis, const std::string& text) {
     if (text.starts_with('[') || text.starts_with('{')) {
         Json parsed = Json::parse(text, nullptr, false);
         if (parsed.is_discarded()) throw Refused("\"" + text + "\" is not JSON");
         return parsed;
     }
+    if (axis == "cores" || axis == "algorithm") return Json::array({text});
     Json values = Json::array();
     for (std::size_t begin = 0; begin <= text.size();) {
         const std::size_t end = std::min(text.find(',', begin), text.size());
@@ -141,7 +143,7 @@ class Expansion {
         if (equals == word.npos || equals == 0)
             throw Refused("--set " + word + "; expected AXIS=VALUES");
         const std::string axis = word.substr(0, equals);
-        Json values = values_of(word.substr(equals + 1));
+        Json values = values_of(axis, word.substr(equals + 1));
         const std::string outer = axis.substr(0, axis.find('.'));
         if (!is_in(axes, outer) && !is_in(of_scenarios, outer))
             throw Refused("--set " + word + ": unknown axis; expected " + listed(axes) +

@@ -254,6 +254,12 @@ TEST(Bench, HasTheScenariosThatItLists) {
     }
 }
 
+// Two values would be two jobs, each with all of its ranks on one core.
+TEST(Bench, TakesTheCoresOfAJobAsOneValue) {
+    const Finished done = expect_success(bench + "overlap --set cores=0,1 --plan");
+    EXPECT_TRUE(contains(done.out, "\"cores\": \"0,1\"")) << done.out;
+}
+
 TEST(Bench, MeasuresBuildingAndReducing) {
     const Finished done = expect_success(bench + "micro --repetitions 1");
     EXPECT_TRUE(contains(done.out, "building bcast circulant, 1,048,576 ranks "));
