@@ -22,7 +22,7 @@ double in_s(std::int64_t ns) { return static_cast<double>(ns) / 1e9; }
 }  // namespace
 
 std::int64_t SwitchReport::late_bound_ns() const {
-    return std::max<std::int64_t>(5'000'000, delay_ns / 10);
+    return std::max<std::int64_t>(20'000'000, delay_ns / 10);
 }
 
 std::string report_text(const SwitchReport& report) {
