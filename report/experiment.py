@@ -63,7 +63,7 @@ class Contest:
         self.baseline = self.members[names.index(scenario["baseline"])
                                      if scenario.get("baseline") in names else 0]
         self.head = self.baseline.head
-        self.bytes = self.head["bytes"]
+        self.bytes = self.head["bytes"] if self.head["collective"] != "ibarrier" else 0  # a barrier has none
 
     def column(self):
         """The time that this scenario is about."""

@@ -29,7 +29,7 @@ def factor(value):
 
 
 def percent(value):
-    return "%.0f %%" % (value or 0)  # never -0
+    return "%d %%" % round(value or 0)  # never -0
 
 
 def duration(text):

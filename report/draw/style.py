@@ -30,9 +30,14 @@ matplotlib.rcParams.update({
     "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.6})
 
 
+ENGINES = ("manual", "thread", "kernel", "auto", "kernel:own", "fiber")
+
+
 def look(experiment, name):
-    """Colour and mark of a member."""
-    at = experiment.members.index(name)
+    """Colour and mark of a member; an engine has the same in every figure that compares engines."""
+    members = experiment.members
+    order = ENGINES if all(member in ENGINES for member in members) else members
+    at = order.index(name)
     return SERIES[at % len(SERIES)], MARKS[at % len(MARKS)]
 
 
@@ -66,12 +71,15 @@ def entries_of(experiment, names):
         entries.append(Line2D([], [], color=colour, marker=mark, markersize=6.5, linewidth=2,
                               label=experiment.explained(name)))
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
-                          label="single repetitions (triangle: beyond the edge)"))
+                          label="single repetitions (grey triangle: beyond the edge)"))
+    entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
     again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
                  None)
     if again is not None:
         entries.append(Patch(color=BAND, label="%s measured twice (smaller differences are chance)" %
                              again.twin().name))
+    if any(contest.disturbed for contest in experiment.contests):
+        entries.append(Line2D([], [], linestyle="none", label="disturbed: other programs ran, it says nothing"))
     return entries
 
 

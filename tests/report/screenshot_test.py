@@ -103,8 +103,13 @@ class Screenshot(unittest.TestCase):
                 self.assertEqual(box[4], 0, "texts that leave the figure")
                 self.assertGreaterEqual(box[5], 9, "the height of the smallest text")
                 # A member's colour, the ink of its texts, and mostly paper.
-                for name in ("second",) if self.found[at].says == "ratio" else ("first", "second"):
-                    self.assertGreater(view.pixels_of(box, colours[name]), 30, name)
+                from report.draw import style  # (needs matplotlib)
+                one = self.found[at]
+                drawn = {style.look(one, name)[0] for name in one.members
+                         if one.says != "ratio" or name != one.baseline}
+                for name, colour in zip(("first", "second"), style.SERIES):
+                    if colour in drawn:
+                        self.assertGreater(view.pixels_of(box, colours[name]), 30, name)
                 paper = view.pixels_of(box, colours["paper"]) / (box[2] * box[3])
                 self.assertTrue(0.6 < paper < 0.98, "%.2f of it is empty" % paper)
 
