@@ -27,16 +27,6 @@ Result<Engine> find_engine(const std::string& name) {
     return Engine{found->name, static_cast<weft_engine>(found->kind)};
 }
 
-Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names) {
-    std::vector<Engine> found;
-    for (const std::string& name : names) {
-        Result<Engine> engine = find_engine(name);
-        if (!engine.is_ok()) return engine.status();
-        found.push_back(*engine);
-    }
-    return found;
-}
-
 void prefer_no_engine() { setenv("WEFT_ENGINE", "manual", /*overwrite=*/0); }
 
 }  // namespace weft::bench

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "base/status.h"
 #include "weft/comm.h"
@@ -19,7 +18,6 @@ weft_status set_engine(weft_engine engine);
 
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<Engine> find_engine(const std::string& name);
-Result<std::vector<Engine>> find_engines(const std::vector<std::string>& names);
 
 // Before the library joins: a communicator then has dedicated connections only if its own engine
 // wants them.
