@@ -79,6 +79,23 @@ TEST(Bench, MeasuresTheShareThatATimerHides) {
     EXPECT_TRUE(contains(done.out, "timer:"));
 }
 
+// An operation that is not measured, of 20 ms, lies between two that are.
+TEST(Bench, BeginsEachTurnWithAnOperationThatIsNotMeasured) {
+    const Folder folder;
+    write(folder / "turns.json", R"({"name": "turns", "bytes": "2M", "cores": "none",
+        "compute": {"who": "none"}, "repetitions": 3, "until": 0,
+        "members": [{"implementation": "timer"}]})");
+    const std::string samples = folder / "samples";
+    expect_success(bench + (folder / "turns.json") + " --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const Json cell = of_kind(lines, "cell").at(0);
+    const std::vector<double> begun = times(lines, cell, "begun");
+    const std::vector<double> done = times(lines, cell, "done");
+    ASSERT_EQ(begun.size(), 3u);
+    for (std::size_t i = 1; i < begun.size(); ++i)
+        EXPECT_GE(begun[i] - done[i - 1], 19'000) << "us between two measured operations";
+}
+
 TEST(Bench, FailsIfAResultIsWrong) {
     const Folder folder;
     write(folder / "wrong.json", R"({"name": "wrong", "bytes": "4M", "cores": "none",
@@ -175,7 +192,7 @@ TEST(Bench, RunsTwoBuildsInOneJob) {
                    samples);
     const std::vector<Json> lines = lines_of(samples);
     EXPECT_EQ(of_kind(lines, "missing").size(), 0u);
-    EXPECT_EQ(of_kind(lines, "sample").size(), 4u * 4 * 2);
+    EXPECT_EQ(of_kind(lines, "sample").size(), 4u * 3 * 2);
     EXPECT_EQ(of_kind(lines, "cell").at(0).at("implementation"), "build:" + copy);
 }
 
