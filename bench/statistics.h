@@ -45,15 +45,6 @@ inline std::size_t order_below_median(std::size_t samples, double risk) {
     return order;
 }
 
-// The one-sided lower 95 % confidence bound of the median: of 30 samples the 11th smallest; of
-// fewer than 5, minus infinity.
-inline double median_lower_bound(std::vector<double> samples) {
-    const std::size_t order = order_below_median(samples.size(), 0.05);
-    if (order == 0) return -std::numeric_limits<double>::infinity();
-    std::sort(samples.begin(), samples.end());
-    return samples[order - 1];
-}
-
 struct Interval {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();

@@ -19,17 +19,6 @@ TEST(Statistics, QuantilesAreLinearBetweenNeighbours) {
     EXPECT_EQ(quantile({0, 10}, 0.25), 2.5);
 }
 
-TEST(Statistics, TheLowerBoundOfTheMedianIsAnOrderStatistic) {
-    // By the sign test, from tables of the binomial distribution.
-    const std::map<int, int> orders = {{5, 1},   {7, 1},   {8, 2},   {20, 6},
-                                       {30, 11}, {50, 19}, {100, 42}};
-    for (const auto& [size, order] : orders) {
-        std::vector<double> samples;
-        for (int i = size; i > 0; --i) samples.push_back(i);
-        EXPECT_EQ(median_lower_bound(samples), order) << "of " << size;
-    }
-}
-
 TEST(Statistics, TheIntervalOfTheMedianHasOrderStatisticsAsEnds) {
     const std::map<int, int> orders = {{6, 1},   {9, 2},   {10, 2},  {20, 6},
                                        {30, 10}, {50, 18}, {100, 40}};
@@ -42,8 +31,6 @@ TEST(Statistics, TheIntervalOfTheMedianHasOrderStatisticsAsEnds) {
 }
 
 TEST(Statistics, AFewSamplesBoundNothing) {
-    EXPECT_EQ(median_lower_bound({}), -std::numeric_limits<double>::infinity());
-    EXPECT_EQ(median_lower_bound({1, 2, 3, 4}), -std::numeric_limits<double>::infinity());
     EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).low, -std::numeric_limits<double>::infinity());
     EXPECT_EQ(median_interval({1, 2, 3, 4, 5}).high, std::numeric_limits<double>::infinity());
 }
