@@ -11,6 +11,7 @@
 #include "bench/micro.h"
 #include "bench/player/mpi_job.h"
 #include "bench/predict/predict.h"
+#include "bench/print/experiment.h"
 #include "bench/print/print.h"
 #include "bench/run/as_rank.h"
 #include "bench/run/rank.h"
@@ -189,7 +190,10 @@ int bench_scenarios(ScenarioOptions& options) {
                                                     : 0;
     const int status = run(*plan, options.run);
     const int printed = print_samples(stdout, options.run.samples);
-    return status != 0 ? status : printed;
+    if (status != 0 || printed != 0) return status != 0 ? status : printed;
+    if (!read_samples(options.run.samples).experiments.empty()) return 0;
+    std::fputs("weft bench: nothing was measured\n", stderr);
+    return 1;
 }
 
 void add_scenario_options(CLI::App& bench) {

@@ -231,6 +231,8 @@ class Expansion {
         if (of_mpis.empty() || choice_.mpis.empty()) {
             for (const Cell& cell : of_mpis)
                 miss(cell.member, "--against MPI names the MPIs; it is not given");
+            for (const std::string& mpi : choice_.mpis)
+                miss(mpi, "the scenario compares nothing with an MPI; mpi does");
             for (const Cell& cell : of_weft) place(scenario, cell, "", "");
             return;
         }

@@ -20,11 +20,22 @@ TEST(BenchAgainst, NamesWhatIsNotThereAndSaysHowToGetIt) {
     const Finished unset = run("unset WEFT_BENCH_MPI_MPICH; " + bench + "mpi --against mpich");
     EXPECT_TRUE(contains(unset.out, "Missing: mpi, mpich: WEFT_BENCH_MPI_MPICH is not set; "));
     EXPECT_TRUE(contains(unset.out, "./dev bench --against mpich installs one"));
+    EXPECT_EQ(unset.status, 1);
+    EXPECT_TRUE(contains(unset.err, "nothing was measured"));
     const Folder empty;
     const Finished missing =
         against("OPENMPI", empty / "", "'mpi' preload --against openmpi --set repetitions=1");
     EXPECT_TRUE(contains(missing.out, "Missing: mpi, openmpi: WEFT_BENCH_MPI_OPENMPI = '"));
     EXPECT_TRUE(contains(missing.out, "' has no bin/mpicc"));
+}
+
+TEST(BenchAgainst, EndsWellIfAnythingWasMeasured) {
+    const std::string quick =
+        " --set collective=ibarrier --set bytes=8 --set cores=none --set repetitions=1";
+    const Finished mixed =
+        expect_success("unset WEFT_BENCH_MPI_MPICH; " + bench + "mpi aa --against mpich" + quick);
+    EXPECT_TRUE(contains(mixed.out, "Missing: mpi, mpich: WEFT_BENCH_MPI_MPICH is not set; "));
+    EXPECT_TRUE(contains(mixed.out, "Missing: aa, mpich: the scenario compares nothing with an "));
 }
 
 TEST(BenchAgainst, SaysWhyAPartCannotBeCompiled) {
