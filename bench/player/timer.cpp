@@ -1,4 +1,4 @@
-// Operations that take 20 ms of real time, of which a known share passes while the program
+// Operations that take 100 ms of real time, of which a known share passes while the program
 // computes. What they deliver is what is expected; "timer:wrong" delivers nothing.
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace weft::bench {
 namespace {
 
-constexpr std::int64_t takes_ns = 20'000'000;
+constexpr std::int64_t takes_ns = 100'000'000;
 
 class TimerPlayer final : public Player {
   public:

@@ -259,6 +259,7 @@ Json sample_json(const Cell& cell) {
             {"engine", cell.engine},
             {"implementation", cell.implementation},
             {"call", axis("call", "nonblocking")},
+            {"timer", axis("timer", "clock")},
             {"progress", axis("progress", "none")},
             {"compute", axis("compute", {{"who", "none"}})},
             {"late", axis("late", {{"who", "none"}})}};

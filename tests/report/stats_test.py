@@ -57,6 +57,14 @@ class Intervals(unittest.TestCase):
             value = stats.estimate([1, 2, 9], name)
             self.assertEqual((value.value, value.has_interval), (wanted, False))
 
+    def test_the_scenario_says_which_statistic(self):
+        for name, wanted in (("min", 1), ("mean", 4), ("max", 9), ("median", 2)):
+            lines = [head(says="time", statistic={"repetitions": name})]
+            lines += contest({"manual": lambda at: (5, 5, (2, 9, 1)[at])}, repetitions=3)
+            (one,) = experiments_of(lines + [END])[0].contests
+            value = one.members[0].estimate("total")
+            self.assertEqual((name, value.value), (name, wanted))
+
 
 class Hidden(unittest.TestCase):
     def test_a_rival_that_hides_0_50_and_100_percent(self):
