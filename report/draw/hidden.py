@@ -2,7 +2,7 @@
 
 import statistics
 
-from . import rows, times
+from . import curves, rows, times
 from .. import stats, words
 
 HOW = ("100 %: the operation costs no time beside the computation; 0 %: as long as one after the other; below 0: "
@@ -24,15 +24,20 @@ def band(contest):
     return min(value.low for value in both), max(value.high for value in both)
 
 
+def notes(experiment):
+    return ["hidden: the part of the operation's time that the computation beside it did not pay for. 100 %: the "
+            "operation is free; 0 %: as long as one after the other; higher is better"]
+
+
 def draw(experiment, title):
     found = rows.ends(experiment, value_of) or (0, 100)
     low = max(LOWEST, min(-5, found[0] - 3))
     high = min(130, max(105, found[1] + 3))
     step = 25 if low > -60 else 50
     ticks = [tick for tick in range(-100, 126, step) if low <= tick <= min(high, 100)]
-    scale = rows.Scale("share of the operation that is hidden (right: more)", False, (low, high), ticks, words.percent,
-                       line=0)
-    return rows.draw(experiment, title, scale, value_of, band)
+    scale = rows.Scale("share of the operation that is hidden, in %", False, (low, high), ticks, words.percent,
+                       line=0, better="more")
+    return (curves if experiment.is_curve() else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment):

@@ -1,6 +1,9 @@
 """What a figure says, in one sentence."""
 
+import re
+
 from . import kind_of
+from .. import words
 
 
 def sentence(experiment):
@@ -16,6 +19,43 @@ def sentence(experiment):
     if good < rows:
         text += " (Without %d disturbed row%s of %d.)" % (rows - good, "s"[:rows - good != 1], rows)
     return text
+
+
+HEADLINE = 100  # characters: two lines over a figure
+
+
+def headline(experiment):
+    """The sentence, shortened until it fits over a figure: without what stands in parentheses, then without the last
+    members."""
+    text = sentence(experiment)
+    if len(text) <= HEADLINE:
+        return text
+    while "(" in text:  # the innermost first
+        text, count = re.subn(r" ?\([^()]*\)", "", text)
+        if not count:
+            break
+    text = re.sub("^Of the operation's time, ", "", text)
+    while len(text) > HEADLINE and re.search(r"(;|,| and) ", text):
+        text = re.sub(r"(;|,| and) (?!.*(;|,| and) ).*$", " ...", re.sub(r" \.\.\.$", "", text))
+    return text[0].upper() + text[1:] if text.split(" ")[0] not in experiment.members else text
+
+
+def notes(experiment):
+    """What somebody has to know who sees the figure alone, and at last where and when it was measured."""
+    found = list(kind_of(experiment).notes(experiment))
+    if any(contest.disturbed for contest in experiment.contests):
+        found.append("disturbed (pale or hollow): the same, measured twice, differed too much (other programs ran), so "
+                     "this row shows nothing")
+    if len(experiment.members) > 1:
+        found.append("the names in the legend are who moves the data: a way of Weft's, or another library")
+    return found + [words.machine(experiment)]
+
+
+def texts(experiment, is_alone):
+    from . import style  # (needs matplotlib)
+    if not is_alone:
+        return style.Texts(notes=notes(experiment))
+    return style.Texts(experiment.question, headline(experiment), notes(experiment))
 
 
 def first_reason(experiment):
