@@ -75,8 +75,8 @@ class Contest:
         if named:
             return named
         says = self.scenario.get("says")
-        if says in ("cpu", "start"):
-            return says
+        if says in ("cpu", "start", "idle"):
+            return "cpu" if says == "idle" else says
         return "total" if "total" in self.head["columns"] else "blocking"
 
     def is_measured(self):
@@ -181,9 +181,10 @@ class Experiment:
             return self.varying
         return [name for name in self.varying if name != "ranks"]
 
-    def is_curve(self, least=CURVE_SIZES):
+    @functools.cached_property
+    def is_curve(self):
         """Whether every group has so many points along the axis that a line can be drawn."""
-        return all(len({self.x_of(contest) for contest in contests}) >= least and
+        return all(len({self.x_of(contest) for contest in contests}) >= CURVE_SIZES - self.is_over_ranks and
                    all(self.x_of(contest) for contest in contests) for contests in self.groups.values())
 
     def group_of(self, contest):
@@ -224,6 +225,17 @@ class Experiment:
                  line["ranks"] == head["ranks"] and line["bytes"] in (contest.bytes, head["bytes"]) and
                  all(line[axis] == (head.get(axis) or 0) for axis in ("nodes",) if axis in line)]
         return found[-1]["value"] if found else None
+
+    @property
+    def parts(self):
+        """The columns that are stacked in this figure: what an overlapped operation costs in the library's calls, or
+        CPU time by who used it; (): the figure is of one column."""
+        wanted = {"start": ("start", "tests", "wait"), "cpu": ("user", "system"), "idle": ("user", "system")}.get(
+            self.says, ())
+        contest = self.contests[0]
+        if not wanted or self.scenario.get("column") or (self.says == "start" and not contest.baseline.computes()):
+            return ()
+        return wanted if set(wanted) <= set(contest.head["columns"]) else ()
 
     @property
     def undisturbed(self):

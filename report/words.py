@@ -115,7 +115,7 @@ def axis(name, value):
     if name in ("link", "compute", "late"):
         return {"link": link, "compute": compute, "late": late}[name](value)
     if name == "call":
-        return "" if value == "nonblocking" else "%s calls" % value
+        return "" if value in (None, "nonblocking") else "%s calls" % value
     if name == "progress":
         return progress(value)
     if name == "algorithm":

@@ -189,7 +189,7 @@ class Expansion {
         std::vector<Json> seen;
         for (Json& one : combinations) {
             check_collective(one);
-            if (!has_size(cell_from(one))) one["bytes"] = "1";
+            if (!has_size(cell_from(one))) one["bytes"] = "0";
             if (std::ranges::find(seen, one) != seen.end()) continue;
             seen.push_back(one);
             add_contest(scenario, one);

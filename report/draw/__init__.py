@@ -5,7 +5,7 @@ says what it shows; notes(experiment), the words that the figure needs under it;
 
 from . import cpu, hidden, ratio, start, time
 
-KINDS = {"hidden": hidden, "time": time, "ratio": ratio, "cpu": cpu, "start": start}
+KINDS = {"hidden": hidden, "time": time, "ratio": ratio, "cpu": cpu, "idle": cpu, "start": start}
 
 
 def kind_of(experiment):

@@ -3,16 +3,17 @@
 from . import parts, times
 
 HOW = "Further left is less CPU time. The axis is logarithmic."
+SHARE = ["beside a bar: the CPU time, and how much of one processor it is during the operation (and computation)"]
 
 
 def notes(experiment):
     return ["CPU time: how long processors worked for a rank (all of its threads) during one operation%s; lower is "
-            "better" % (", with the computation" if experiment.contests[0].baseline.computes() else "")]
+            "better" % (", with the computation" if experiment.contests[0].baseline.computes() else "")] + SHARE * bool(experiment.parts)
 
 
 def draw(experiment, title):
-    if {"user", "system"} <= set(experiment.contests[0].head["columns"]) and not is_of_core(experiment):
-        return parts.draw(experiment, title, ("user", "system"), "CPU time of the busiest rank")
+    if experiment.parts:
+        return parts.draw(experiment, title, "CPU time of the busiest rank")
     return times.draw_any(experiment, title, "time taken from the core" if is_of_core(experiment) else
                            "CPU time of the busiest rank")
 

@@ -1,5 +1,6 @@
 """How much of an operation is hidden behind the computation that runs beside it."""
 
+import re
 import statistics
 
 from . import curves, rows, times
@@ -37,7 +38,7 @@ def draw(experiment, title):
     ticks = [tick for tick in range(-100, 126, step) if low <= tick <= min(high, 100)]
     scale = rows.Scale("share of the operation that is hidden, in %", False, (low, high), ticks, words.percent,
                        line=0, better="more")
-    return (curves if experiment.is_curve() else rows).draw(experiment, title, scale, value_of, band)
+    return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment):
@@ -59,6 +60,15 @@ def sentence(experiment):
     rows_count = len(experiment.undisturbed)
     medians = " (medians over %d rows)" % rows_count if rows_count > 1 else ""
     return "of the operation's time%s, %s." % (medians, words.listing(parts))
+
+
+def short(experiment):
+    """For the title."""
+    text = re.sub(r" \([^()]*(\([^()]*\)[^()]*)*\)", "", sentence(experiment))
+    if not text.startswith("of the operation's time, "):
+        return ""
+    first, *others = text[len("of the operation's time, "):-1].split(" hides ")
+    return first + " hides " + " ".join(others) + " of the operation's time."
 
 
 def comparison(experiment, found):

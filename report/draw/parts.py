@@ -1,4 +1,5 @@
-"""Stacked bars: of what a cost consists, for each member of each row."""
+"""Stacked bars: of what a cost consists, for each member of each row; their length is relative to the baseline's, so that
+small messages can be seen beside large ones."""
 
 from matplotlib.patches import Patch
 
@@ -21,37 +22,48 @@ def sums(member, columns):
     return {key: sum(values.get(key, 0) for values in by_column) for key in by_column[0]}
 
 
-def draw(experiment, title, columns, label):
-    scale_text = experiment.text
-    most = max(sum(medians(member, columns)) for contest in experiment.contests for member in contest.members)
-    step = next(size * 10.0**power for power in range(-4, 12) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
-    ticks = [step * at for at in range(int(most / step) + 2) if step * at <= most * ROOM]
-    scale = rows.Scale(label, False, (0, max(most * ROOM, 1e-3)), ticks or [0], scale_text)
+def draw(experiment, title, label):
+    columns = experiment.parts
+    wholes = {id(contest): sum(medians(contest.baseline, columns)) or 1 for contest in experiment.contests}
+    most = max(sum(medians(member, columns)) / wholes[id(contest)]
+               for contest in experiment.contests for member in contest.members)
+    step = next(size * 10.0**power for power in range(-2, 9) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
+    ticks = [step * at for at in range(int(most * ROOM / step) + 1)]
+    scale = rows.Scale("%s / that of %s" % (label, experiment.baseline), False, (0, most * ROOM), ticks, experiment.text,
+                       line=1, tick_text=lambda value: "%g" % value)
     entries = [Patch(facecolor=style.MUTED, alpha=strength, label="%s: %s" % (column, MEANINGS[column]))
                for column, strength in zip(columns, STRENGTHS)]
 
     def bars(axes, contest, member, lane, colour):
-        left = 0
+        """Returns the number beside it."""
+        left, whole = 0, wholes[id(contest)]
         for value, strength in zip(medians(member, columns), STRENGTHS):
-            axes.barh([lane], [value], rows.LANE * 0.8, left=left, color=colour, alpha=strength, linewidth=0.5,
+            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, color=colour, alpha=strength, linewidth=0.5,
                       edgecolor=style.PAPER)
-            left += value
-        return left
+            left += value / whole
+        rows.draw_simulated(axes, experiment, contest, member.name, lane, scale, whole)
+        return experiment.text(left * whole) + share(member, left * whole)
 
     return rows.draw(experiment, title, scale, None, lambda contest: None, bars=bars, more_entries=entries)
+
+
+def share(member, value):
+    """Of CPU time: which part of a processor, while the operation and the computation took place."""
+    total = member.estimate("total") if "user" in member.head["columns"] else None
+    return " (%s)" % words.percent(100 * value / total.value) if total is not None and total.value > 0 else ""
 
 
 MEANINGS = {"start": "the call that starts it", "tests": "all calls of test", "wait": "the wait at the end",
             "user": "in the program and its libraries", "system": "in the operating system"}
 
 
-def sentence(experiment, columns, subject):
+def sentence(experiment, subject):
     """The baseline's sum, and the others' relative to it."""
     def total(contest, name):
         member = next((member for member in contest.members if member.name == name), None)
         return stats.estimate(sums(member, columns).values()).value if member and sums(member, columns) else None
 
-    name = experiment.baseline
+    name, columns = experiment.baseline, experiment.parts
     shown = [(contest, total(contest, name)) for contest in experiment.undisturbed]
     shown = sorted(((contest, value) for contest, value in shown if value), key=lambda pair: pair[1])
     if not shown:

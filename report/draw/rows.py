@@ -86,7 +86,7 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     axes.set_xlabel("\n".join(textwrap.wrap(scale.words("left", "right"), LABEL_COLUMNS)))
-    axes.text(1.02, 1, experiment.statistic, transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
+    axes.text(1.02, 1, experiment.statistic if not bars else "sum", transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
     if scale.line is not None:
         axes.axvline(scale.line, color=style.MUTED, linewidth=1.4)
     for place, group in heads:
@@ -110,10 +110,11 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
             continue
         colour, mark = style.look(experiment, member.name)
         lane = place + (names.index(member.name) - (lanes - 1) / 2) * LANE
-        draw_simulated(axes, experiment, contest, member.name, lane, scale)
+        if not bars:
+            draw_simulated(axes, experiment, contest, member.name, lane, scale)
         value = value_of(contest, member) if value_of else None
         if bars:
-            axes.text(1.02, lane, scale.text(bars(axes, contest, member, lane, colour)),
+            axes.text(1.02, lane, bars(axes, contest, member, lane, colour),
                       transform=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=style.INK)
         if value is None:
             continue
@@ -128,11 +129,11 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
 
 
-def draw_simulated(axes, experiment, contest, name, lane, scale):
+def draw_simulated(axes, experiment, contest, name, lane, scale, unit=1):
     value = experiment.simulated_of(contest, name)
     if value is not None:
         colour, mark = style.look(experiment, name)
-        axes.plot([min(max(value, scale.limits[0]), scale.limits[1])], [lane], marker=mark, markersize=7, color=colour,
+        axes.plot([min(max(value / unit, scale.limits[0]), scale.limits[1])], [lane], marker=mark, markersize=7, color=colour,
                   markerfacecolor=style.PAPER, markeredgewidth=1.4, clip_on=False, linestyle="none")
 
 

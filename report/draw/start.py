@@ -5,28 +5,18 @@ from . import parts, times
 HOW = "Further left is a faster start. The axis is logarithmic."
 
 
-PARTS = ("start", "tests", "wait")
-
-
-def is_in_parts(experiment):
-    """Whether the program computes: then what the operation costs it is the start, all tests and the wait."""
-    contest = experiment.contests[0]
-    return (not experiment.scenario.get("column") and contest.baseline.computes() and
-            set(PARTS) <= set(contest.head["columns"]))
-
-
 def notes(experiment):
     if experiment.is_count:
         return ["allocations: how often the call asks for memory; lower is better"]
-    if is_in_parts(experiment):
+    if experiment.parts:
         return ["overhead: what the program spends in the library's calls while it computes: the start, all tests, and "
                 "the wait at the end; lower is better"]
     return ["start: the call returns when the operation is under way, before it is complete; lower is better"]
 
 
 def draw(experiment, title):
-    if is_in_parts(experiment):
-        return parts.draw(experiment, title, PARTS, "time in the library's calls")
+    if experiment.parts:
+        return parts.draw(experiment, title, "time in the library's calls")
     return times.draw_any(experiment, title, experiment.counted + " in the starting call" if experiment.is_count else
                            "time of the starting call")
 
@@ -34,6 +24,6 @@ def draw(experiment, title):
 def sentence(experiment):
     if experiment.is_count:
         return times.sentence(experiment, "the call that starts an operation", "makes")
-    if is_in_parts(experiment):
-        return parts.sentence(experiment, PARTS, "start, tests and wait")
+    if experiment.parts:
+        return parts.sentence(experiment, "start, tests and wait")
     return times.sentence(experiment, "the call that starts an operation")

@@ -40,7 +40,10 @@ def look(experiment, name):
     """Colour and mark of a member; an engine has the same in every figure that compares engines."""
     members = experiment.members
     order = ENGINES if all(member in ENGINES for member in members) else members
-    at = order.index(name)
+    return look_at(order.index(name))
+
+
+def look_at(at):
     return SERIES[at % len(SERIES)], MARKS[at % len(MARKS)]
 
 

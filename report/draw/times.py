@@ -52,7 +52,7 @@ def draw_any(experiment, title, label):
         span = limits(*found)
         places = ticks(*span)
     scale = rows.Scale(label, not experiment.is_count, span, places, experiment.text)
-    return (curves if not experiment.is_count and experiment.is_curve() else rows).draw(experiment, title, scale, value_of, band)
+    return (curves if not experiment.is_count and experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment, subject, verb="takes"):
