@@ -21,7 +21,7 @@ class Member:
     """One member in one contest: the estimates that tables and figures take."""
 
     def __init__(self, cell, experiment):
-        self.name = cell.head["member"]
+        self.name = name_beside_others(cell.head) if len(experiment.mpis) > 1 else cell.head["member"]
         self.head = cell.head
         self.is_again = bool(cell.head.get("again"))
         self.cell = cell
@@ -50,6 +50,16 @@ class Member:
 
     def computes(self):
         return bool(words.compute(self.head.get("compute")))
+
+
+def name_beside_others(head):
+    """The name of an MPI's member without the MPI: "mpich", "mpich again", "mpich by hand" are "mpi", "mpi again",
+    "by hand". Where several MPIs are in one figure, the rows (or panels) name them."""
+    name = head["member"]
+    if str(head.get("implementation", "")).split(":")[0] not in ("mpi", "preload", "stub"):
+        return name
+    rest = name.partition(" ")[2]
+    return ("mpi " + rest).strip() if rest in ("", "again") else rest
 
 
 class Contest:

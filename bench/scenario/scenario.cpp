@@ -217,6 +217,8 @@ class Expansion {
             one["contest"] = number;
             Cell cell = cell_from(one);
             check_collective(one);
+            if (cell.bytes == 0 && has_size(cell))
+                throw Refused("bytes = 0; expected a size such as 64K");
             if (cell.implementation == "build") {
                 if (choice_.build.empty()) {
                     miss(cell.member, "--build PATH names the other build; it is not given");

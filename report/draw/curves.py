@@ -122,9 +122,11 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
             if is_beyond:
                 axes.plot([x], [edge], marker=beyond, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
                           markeredgewidth=0, transform=place_at)
-    with_interval = [(x, value) for x, value, _ in found if value.has_interval]
-    axes.vlines([x for x, _ in with_interval], [value.low for _, value in with_interval],
-                [value.high for _, value in with_interval], color=colour, linewidth=2.4, transform=place_at)
+    with_interval = [(x, value, bool(contest.disturbed)) for x, value, contest in found if value.has_interval]
+    for is_pale, alpha in ((False, 1), (True, 0.25)):
+        shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_pale]
+        axes.vlines([x for x, _ in shown], [value.low for _, value in shown], [value.high for _, value in shown],
+                    color=colour, linewidth=2.4, alpha=alpha, transform=place_at)
     axes.plot([x for x, _, _ in found], [value.value for _, value, _ in found], color=colour, marker=mark,
               markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
     disturbed = [(x, value.value) for x, value, contest in found if contest.disturbed]

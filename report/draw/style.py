@@ -37,10 +37,13 @@ ENGINES = ("manual", "thread", "kernel", "auto", "kernel:own", "fiber")
 
 
 def look(experiment, name):
-    """Colour and mark of a member; an engine has the same in every figure that compares engines."""
-    members = experiment.members
-    order = ENGINES if all(member in ENGINES for member in members) else members
-    return look_at(order.index(name))
+    """Colour and mark of a member; an engine has the same in every figure, others take what is left."""
+    if name in ENGINES:
+        return look_at(ENGINES.index(name))
+    used = {ENGINES.index(member) % len(SERIES) for member in experiment.members if member in ENGINES}
+    free = [at for at in range(2 * len(SERIES)) if at % len(SERIES) not in used] or list(range(len(SERIES)))
+    others = [member for member in experiment.members if member not in ENGINES]
+    return look_at(free[others.index(name) % len(free)])
 
 
 def look_at(at):

@@ -7,6 +7,7 @@ from .. import stats, words
 
 STEPS = (1, 2, 5)
 SHORTEST = 1e-3     # us
+LEAST = 1e-4        # of the largest value: what is shorter is beyond the edge
 MANY_DECADES = 1.5  # from here on only powers of ten are written
 
 
@@ -23,7 +24,8 @@ def ticks(low, high):
 
 def limits(low, high):
     """A little more than that, and at least a factor of four. (A CPU time may be 0.)"""
-    low, high = max(low, SHORTEST), max(high, 2 * SHORTEST)
+    high = max(high, 2 * SHORTEST)
+    low = max(low, SHORTEST, high * LEAST)
     middle = math.sqrt(low * high)
     factor = max(math.sqrt(high / low) * 1.25, 2)
     return middle / factor, middle * factor

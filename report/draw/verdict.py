@@ -11,7 +11,7 @@ def sentence(experiment):
     rows, good = len(experiment.contests), len(experiment.undisturbed)
     if 2 * (rows - good) > rows:
         return "No conclusion: %s (%s)." % (
-            "the only row is disturbed" if rows == 1 else "all %d rows are disturbed" % rows if not good else "%d of %d rows are disturbed" % (rows - good, rows),
+            "the only row is disturbed" if rows == 1 else ("both" if rows == 2 else "all %d" % rows) + " rows are disturbed" if not good else "%d of %d rows are disturbed" % (rows - good, rows),
             first_reason(experiment))
     text = kind_of(experiment).sentence(experiment)
     if text.split(" ")[0] not in experiment.members:

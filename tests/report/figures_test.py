@@ -143,16 +143,29 @@ class Figures(unittest.TestCase):
 
     def test_several_mpis_are_one_figure(self):
         lines = []
-        for mpi in ("MPICH 5.0.2", "Open MPI 5.0.8"):
-            values = {"mpi": lambda at: (100, 100, 200), "auto": lambda at: (100, 100, 100), "mpi again": lambda at: (100, 100, 200)}
-            lines += [dict(head(says="ratio"), mpi=mpi)] + contest(values, bytes=8) + contest(
-                dict(values, auto=lambda at: (100, 100, 180)), bytes=64, first=3, number=1)
+        for mpi, name in (("MPICH 5.0.2", "mpich"), ("Open MPI 5.0.8", "openmpi")):
+            values = {name: lambda at: (100, 100, 200), "auto": lambda at: (100, 100, 100),
+                      name + " again": lambda at: (100, 100, 200)}
+            run = contest(values, bytes=8) + contest(dict(values, auto=lambda at: (100, 100, 180)), bytes=64, first=3,
+                                                     number=1)
+            for line in run:
+                if line["kind"] == "cell":
+                    line["implementation"] = "weft" if line["member"] == "auto" else "mpi"
+            lines += [dict(head(says="ratio"), mpi=mpi)] + run
         found = experiments_of(lines + [END])
         self.assertEqual(len(found), 1)
         self.assertEqual(sorted(found[0].groups), ["MPICH 5.0.2", "Open MPI 5.0.8"])
         from report.draw import verdict
         self.assertEqual(verdict.headline(found[0]), "auto's time / MPI's, mean (worst): MPICH 0.67 (0.90), Open MPI 0.67 (0.90).")
-        self.assertIn("mpi = 1", self.texts(self.figure(found[0])))
+        texts = self.texts(self.figure(found[0]))
+        self.assertIn("mpi = 1", texts)
+        self.assertIn("A/A: mpi measured twice", texts)
+        self.assertNotIn("openmpi", texts)
+        one = experiments_of(lines[:len(lines) // 2] + [END])[0]
+        self.assertEqual(one.members, ["mpich", "auto"])
+        lines = lines[:1] + over({"collective": "ibcast"}, bytes=SIZES)
+        self.assertEqual(len(experiments_of(lines + [dict(lines[0], mpi="MPICH 6")] + lines[1:] + [END])), 1)
+        self.assertEqual(len(experiments_of(lines * 2 + [END])), 2, "one MPI measured twice")
 
 
 class Simulated(unittest.TestCase):
