@@ -101,7 +101,7 @@ def entries_of(experiment, names, has_points=True):
     again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
                  None)
     if again is not None:
-        entries.append(Patch(color=BAND, label="A/A: %s measured twice (smaller differences are chance)" %
+        entries.append(Patch(color=BAND, label="A/A: %s twice; smaller differences are chance" %
                              again.twin().name))
     if experiment.simulated:
         entries.append(simulated_entry())

@@ -85,7 +85,7 @@ class Figures(unittest.TestCase):
         for is_alone in (True, False):
             texts = self.texts(self.figure(self.experiment(over({}, bytes=SIZES)), is_alone))
             for sentence in ("hidden: the part of the operation's time that the computation beside it did not pay for",
-                             "A/A: manual measured twice", "Measured with 1 rank, one machine, a CPU, 2 CPUs, 2026-11-27."):
+                             "A/A: manual twice", "Measured with 1 rank, one machine, a CPU, 2 CPUs, 2026-11-27."):
                 self.assertIn(sentence, texts)
 
     def test_no_band_between_sizes(self):
@@ -159,7 +159,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(verdict.headline(found[0]), "auto's time / MPI's, mean (worst): MPICH 0.67 (0.90), Open MPI 0.67 (0.90).")
         texts = self.texts(self.figure(found[0]))
         self.assertIn("mpi = 1", texts)
-        self.assertIn("A/A: mpi measured twice", texts)
+        self.assertIn("A/A: mpi twice", texts)
         self.assertNotIn("openmpi", texts)
         one = experiments_of(lines[:len(lines) // 2] + [END])[0]
         self.assertEqual(one.members, ["mpich", "auto"])
