@@ -25,7 +25,7 @@ def file_names(found):
     names = {}
     for experiment in found:
         if experiment.contests:
-            text = " ".join([experiment.name] + str(experiment.run.head.get("mpi", "")).split()[:1])
+            text = " ".join([experiment.name] + [mpi.split()[0] for mpi in experiment.mpis])
             name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.").lower()
             at = 2
             while name in names:

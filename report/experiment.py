@@ -6,19 +6,22 @@ from . import stats
 from . import words
 
 # What can tell contests apart, other than the bytes: the axes of a scenario, as its cells have them.
-AXES = ("collective", "algorithm", "ranks", "nodes", "link", "transport", "compute", "late", "progress", "call",
+AXES = ("mpi", "collective", "algorithm", "ranks", "nodes", "link", "transport", "compute", "late", "progress", "call",
         "barrier", "timer", "cores", "segment")
 
 
 # Columns that are no times.
 COUNTS = {"allocations": "allocations"}
+CURVE_SIZES = 4  # from so many points on, a curve says more than rows
+# Of a simulated point: which figures it belongs to ("says"), or else which column it is.
+METRICS = {"hidden": "hidden", "overlap": "hidden", "ratio": "ratio"}
 
 
 class Member:
     """One member in one contest: the estimates that tables and figures take."""
 
     def __init__(self, cell, experiment):
-        self.name = cell.head["member"]
+        self.name = name_beside_others(cell.head) if len(experiment.mpis) > 1 else cell.head["member"]
         self.head = cell.head
         self.is_again = bool(cell.head.get("again"))
         self.cell = cell
@@ -49,6 +52,16 @@ class Member:
         return bool(words.compute(self.head.get("compute")))
 
 
+def name_beside_others(head):
+    """The name of an MPI's member without the MPI: "mpich", "mpich again", "mpich by hand" are "mpi", "mpi again",
+    "by hand". Where several MPIs are in one figure, the rows (or panels) name them."""
+    name = head["member"]
+    if str(head.get("implementation", "")).split(":")[0] not in ("mpi", "preload", "stub"):
+        return name
+    rest = name.partition(" ")[2]
+    return ("mpi " + rest).strip() if rest in ("", "again") else rest
+
+
 class Contest:
     """Cells that took turns with each other: they differ in the member only."""
 
@@ -63,7 +76,8 @@ class Contest:
         self.baseline = self.members[names.index(scenario["baseline"])
                                      if scenario.get("baseline") in names else 0]
         self.head = self.baseline.head
-        self.bytes = self.head["bytes"] if self.head["collective"] != "ibarrier" else 0  # a barrier has none
+        is_barrier = set(self.head["collective"].split("+")) == {"ibarrier"}
+        self.bytes = 0 if is_barrier else self.head["bytes"]  # (the first files have 1 there)
 
     def column(self):
         """The time that this scenario is about."""
@@ -71,8 +85,8 @@ class Contest:
         if named:
             return named
         says = self.scenario.get("says")
-        if says in ("cpu", "start"):
-            return says
+        if says in ("cpu", "start", "idle"):
+            return "cpu" if says == "idle" else says
         return "total" if "total" in self.head["columns"] else "blocking"
 
     def is_measured(self):
@@ -116,22 +130,29 @@ class Contest:
 
 
 class Experiment:
-    def __init__(self, name, run, interruption):
+    """A scenario's contests in a run, or in the runs of several MPIs."""
+
+    def __init__(self, name, runs, interruption, simulated=()):
         self.name = name
-        self.run = run
+        self.runs = runs
+        run = self.run = runs[0]
+        self.mpis = list(dict.fromkeys(one.head["mpi"] for one in runs if one.head.get("mpi")))
         self.interruption = interruption
+        self.all_simulated = list(simulated)
         self.scenario = run.head["scenarios"][name]
         self.question = self.scenario.get("question") or name
         self.says = self.scenario.get("says") or "time"
         statistic = self.scenario.get("statistic") or {}
         self.statistic = statistic.get("repetitions", "median")
         self.of_all_ranks = statistic.get("ranks") == "all"
-        self.missing = [line for line in run.missing if line["scenario"] == name]
-        self.switches = [line for line in run.switches if line["scenario"] == name]
+        self.missing = [line for one in runs for line in one.missing if line["scenario"] == name]
+        self.switches = [line for one in runs for line in one.switches if line["scenario"] == name]
         by_contest = {}
-        for cell in run.cells.values():
-            if cell.head["scenario"] == name and cell.samples:
-                by_contest.setdefault(cell.head["contest"], []).append(Member(cell, self))
+        for at, one in enumerate(runs):
+            for cell in one.cells.values():
+                if cell.head["scenario"] == name and cell.samples:
+                    cell.head.setdefault("mpi", one.head.get("mpi", ""))
+                    by_contest.setdefault((at, cell.head["contest"]), []).append(Member(cell, self))
         contests = [Contest(members, self.scenario) for members in by_contest.values()]
         self.contests = [contest for contest in contests if contest.is_measured()]
         if contests and not self.contests:
@@ -149,14 +170,39 @@ class Experiment:
         return "%s (%s)" % (name, given) if given else words.member(name)
 
     @functools.cached_property
-    def axes(self):
-        """What differs between contests, other than the bytes."""
+    def varying(self):
         return [name for name in AXES
                 if len({words.axis(name, contest.head.get(name)) for contest in self.contests}) > 1]
 
+    @functools.cached_property
+    def is_over_ranks(self):
+        """Whether curves go over the ranks: there are several numbers of these, and not so many sizes."""
+        sizes, ranks = ({of(contest) for contest in self.contests}
+                        for of in (lambda contest: contest.bytes, lambda contest: contest.head["ranks"]))
+        return len(ranks) >= 3 and len(sizes) < len(ranks)
+
+    def x_of(self, contest):
+        return contest.head["ranks"] if self.is_over_ranks else contest.bytes
+
+    @functools.cached_property
+    def axes(self):
+        """What differs between groups: neither the bytes, nor what curves go over."""
+        if not self.is_over_ranks:
+            return self.varying
+        return [name for name in self.varying if name != "ranks"]
+
+    @functools.cached_property
+    def is_curve(self):
+        """Whether every group has so many points along the axis that a line can be drawn."""
+        return all(len({self.x_of(contest) for contest in contests}) >= CURVE_SIZES - self.is_over_ranks and
+                   all(self.x_of(contest) for contest in contests) for contests in self.groups.values())
+
     def group_of(self, contest):
         """What tells it apart from contests of other groups, in words: "ibcast, 4 ranks"."""
-        return ", ".join(filter(None, (words.axis(name, contest.head.get(name)) for name in self.axes)))
+        parts = [words.axis(name, contest.head.get(name)) for name in self.axes]
+        if self.is_over_ranks and len({one.bytes for one in self.contests}) > 1:
+            parts.append(words.size(contest.bytes) if contest.bytes else "")
+        return ", ".join(filter(None, parts))
 
     @functools.cached_property
     def groups(self):
@@ -164,11 +210,42 @@ class Experiment:
         groups = {}
         for contest in self.contests:
             groups.setdefault(self.group_of(contest), []).append(contest)
-        return {name: sorted(contests, key=lambda contest: contest.bytes) for name, contests in groups.items()}
+        return {name: sorted(contests, key=self.x_of) for name, contests in groups.items()}
 
     @functools.cached_property
     def baseline(self):
         return self.contests[0].baseline.name
+
+    @functools.cached_property
+    def simulated(self):
+        """The simulated lines that belong into the figure of these contests."""
+        if not self.contests:
+            return []
+        column = self.contests[0].column()
+        wanted = self.says if self.says in ("hidden", "ratio") else ""
+        return [line for line in self.all_simulated
+                if METRICS.get(line["metric"], "") == wanted and
+                (wanted or line["metric"] in ("time_us", column + "_us"))]
+
+    def simulated_of(self, contest, name):
+        """A simulated value of this member in this contest, or None. The last one counts."""
+        head = contest.head
+        found = [line for line in self.simulated
+                 if line["member"] == name and line["collective"] == head["collective"] and
+                 line["ranks"] == head["ranks"] and line["bytes"] in (contest.bytes, head["bytes"]) and
+                 all(line[axis] == (head.get(axis) or 0) for axis in ("nodes",) if axis in line)]
+        return found[-1]["value"] if found else None
+
+    @property
+    def parts(self):
+        """The columns that are stacked in this figure: what an overlapped operation costs in the library's calls, or
+        CPU time by who used it; (): the figure is of one column."""
+        wanted = {"start": ("start", "tests", "wait"), "cpu": ("user", "system"), "idle": ("user", "system")}.get(
+            self.says, ())
+        contest = self.contests[0]
+        if not wanted or self.scenario.get("column") or (self.says == "start" and not contest.baseline.computes()):
+            return ()
+        return wanted if set(wanted) <= set(contest.head["columns"]) else ()
 
     @property
     def undisturbed(self):
@@ -194,19 +271,39 @@ class Experiment:
         """What is the same for all rows, in words."""
         head = self.contests[0].head
         constant = [words.axis(name, head.get(name)) for name in
-                    ("collective", "ranks", "nodes", "link", "transport", "algorithm", "call", "progress", "compute",
-                     "late") if name not in self.axes]
+                    ("mpi", "collective", "ranks", "nodes", "link", "transport", "algorithm", "call", "progress", "compute",
+                     "late") if name not in self.varying]
         low, high = self.repetitions()
         counts = str(high) if low == high else "%d to %d" % (low, high)
-        if len({contest.bytes for contest in self.contests}) == 1 and head["bytes"]:
-            constant.insert(1, words.size(head["bytes"]))
+        if len({contest.bytes for contest in self.contests}) == 1 and self.contests[0].bytes:
+            constant.insert(1, words.size(self.contests[0].bytes))
         return ", ".join(filter(None, constant + [counts + " repetitions"]))
 
 
 def experiments(runs, interruption):
     """Those of a file, in the order of its lines; also those of which nothing was measured."""
-    found = []
-    for run in runs:
+    together = {}  # runs of one scenario with an MPI each are one experiment
+    for at, run in enumerate(runs):
         names = dict.fromkeys([cell.head["scenario"] for cell in run.cells.values()] + list(run.head["scenarios"]))
-        found += [Experiment(name, run, interruption) for name in names]
+        for name in names:
+            together.setdefault((name, "MPIs" if run.head.get("mpi") else at), []).append(run)
+    simulated = [line for run in runs for line in run.simulated]
+    found = []
+    for (name, _), several in together.items():
+        for same in parts_without_twice(several):
+            found.append(Experiment(name, same, interruption,
+                                    [line for line in simulated if line["scenario"] == name]))
     return found
+
+
+def parts_without_twice(runs):
+    """Runs in order, in lists in which no MPI is twice, nor another scenario of the same name."""
+    lists = []
+    for run in runs:
+        for one in lists:
+            if run.head.get("mpi") not in [other.head.get("mpi") for other in one]:
+                one.append(run)
+                break
+        else:
+            lists.append([run])
+    return lists

@@ -32,7 +32,7 @@ def alternative(experiment):
 def svg(experiment, prefix):
     """The drawing, with the style sheet's colours, and names that no other drawing of the page has."""
     out = io.StringIO()
-    kind_of(experiment).draw(experiment, title=False).savefig(out, format="svg", metadata={"Date": None})
+    kind_of(experiment).draw(experiment, verdict.texts(experiment, is_alone=False)).savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg"):]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -46,8 +46,8 @@ def svg(experiment, prefix):
 
 
 def png(experiment, file):
-    """The drawing alone: with the question over it."""
-    kind_of(experiment).draw(experiment, title=True).savefig(file, dpi=160, facecolor=style.PAPER)
+    """The drawing alone: with the question, and the answer as its title, over it."""
+    kind_of(experiment).draw(experiment, verdict.texts(experiment, is_alone=True)).savefig(file, dpi=160, facecolor=style.PAPER)
 
 
 def html_table(experiment):
@@ -115,9 +115,10 @@ def switch_words(line):
 
 
 def section(experiment, name):
-    title = escape(experiment.question) + (" <small>(beside %s)</small>" % escape(experiment.run.head["mpi"])
-                                           if experiment.run.head.get("mpi") else "")
-    parts = ['<section id="%s"><h2>%s</h2>\n' % (name, title)]
+    beside = " (beside %s)" % words.listing(experiment.mpis) if experiment.mpis else ""
+    title = verdict.headline(experiment) if experiment.contests else "Missing"
+    parts = ['<section id="%s"><h2><span class=question>%s</span>%s</h2>\n' % (
+        name, escape(experiment.question + beside), escape(title))]
     if experiment.interruption:
         parts.append("<p class=warn>%s</p>\n" % escape(experiment.interruption))
     for line in experiment.missing:
@@ -131,7 +132,9 @@ def section(experiment, name):
     elif not experiment.missing:
         parts.append("<p class=warn>Missing: nothing of it was measured.</p>\n")
     parts += ["<p class=about>%s</p>\n" % escape(words_) for words_ in map(switch_words, experiment.switches) if words_]
-    return "".join(parts) + about(experiment.run) + "</section>\n"
+    parts += ["<p class=about>Simulated by <code>%s</code></p>\n" % escape(command)
+              for command in dict.fromkeys(line["command"] for line in experiment.simulated)]
+    return "".join(parts) + "".join(map(about, experiment.runs)) + "</section>\n"
 
 
 def missing_words(line):
@@ -144,7 +147,7 @@ def contents(experiments):
     lines = []
     for name, experiment in experiments:
         text = verdict.sentence(experiment) if experiment.contests else "missing"
-        beside = " (beside %s)" % experiment.run.head["mpi"] if experiment.run.head.get("mpi") else ""
+        beside = " (beside %s)" % words.listing(experiment.mpis) if experiment.mpis else ""
         lines.append('<li><a href="#%s">%s</a>%s<br>%s</li>\n' % (name, escape(experiment.question), escape(beside),
                                                               escape(text)))
     missing = list(dict.fromkeys(missing_words(line) for _, experiment in experiments for line in experiment.missing))

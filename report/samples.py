@@ -19,6 +19,7 @@ class Run:
         self.cells = {}    # by id, in the order of the file
         self.missing = []
         self.switches = []
+        self.simulated = []
         self.end = None    # the "end" line
 
 
@@ -39,6 +40,8 @@ FIELDS = {
     "sample": {"cell": int, "repetition": int, "ranks": list},
     "missing": {"scenario": str, "why": str},
     "switch": {"scenario": str},
+    "simulated": {"scenario": str, "member": str, "collective": str, "bytes": int, "ranks": int, "value": NUMBER,
+                  "metric": str, "command": str},
     "end": {"complete": bool},
 }
 # What may be missing or null.
@@ -119,6 +122,8 @@ def add_line(runs, file, text):
     kind = line.get("kind") if isinstance(line, dict) else None
     if not isinstance(kind, str) or kind not in FIELDS:
         raise ValueError('kind = %s; expected one of %s' % (json.dumps(kind), ", ".join(FIELDS)))
+    if kind == "simulated" and isinstance(line.get("value"), float) and not math.isfinite(line["value"]):
+        raise ValueError('"value" = %s; expected a number' % line["value"])
     if kind == "run" and isinstance(line.get("schema"), int):
         check_schema(line["schema"])
     check_fields(line, kind)
@@ -149,6 +154,10 @@ def add_line(runs, file, text):
         run.missing.append(line)
     elif kind == "switch":
         run.switches.append(line)
+    elif kind == "simulated":
+        if not any(line["scenario"] in one.head["scenarios"] for one in runs):
+            raise ValueError('scenario "%s" is not among those of a "run" line before it' % line["scenario"])
+        run.simulated.append(line)
     else:
         run.end = line
 

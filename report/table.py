@@ -19,6 +19,8 @@ def times_of(experiment):
     """The columns of times that the table has, with their headings."""
     if experiment.says == "hidden":
         return [("blocking", "operation alone"), ("total", "with computation")]
+    if experiment.parts:
+        return [(column, column) for column in experiment.parts]
     column = experiment.contests[0].column()
     total = "with computation" if experiment.contests[0].baseline.computes() else "operation"
     return [(column, {"blocking": "operation", "total": total, "cpu": "CPU time",

@@ -90,11 +90,13 @@ def late(value):
 
 
 # What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
-MEMBERS = {"manual": "moves only inside the library's calls", "auto": "Weft's default", "thread": "a progress thread",
-           "kernel": "the operating system moves", "kernel:own": "the operating system moves, own connections",
+MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft's default", "thread": "a thread of the library moves the data",
+           "kernel": "the operating system moves the data", "kernel:own": "the same, over connections of its own",
            "fiber": "while fibers yield", "fiber:timer": "a timer interrupts the computation",
            "fiber:arrival": "arrivals interrupt the computation", "thread:poll": "a progress thread that polls",
            "sockets": "plain sockets, no Weft", "copy thread": "a plain thread that copies",
+           "mpi": "the MPI's own nonblocking call", "libnbc": "the original LibNBC library",
+           "nbc:weft": "LibNBC's interface over Weft", "by hand": "a pipeline written in the program",
            "preload": "an MPI program with Weft preloaded"}
 
 
@@ -104,6 +106,8 @@ def member(name):
 
 def axis(name, value):
     """The value of an axis, as a figure's text has it; "" for what needs no words."""
+    if name == "mpi":
+        return value or ""
     if name == "ranks":
         return "%d rank%s" % (value, "s"[:value != 1])
     if name == "nodes":
@@ -111,7 +115,7 @@ def axis(name, value):
     if name in ("link", "compute", "late"):
         return {"link": link, "compute": compute, "late": late}[name](value)
     if name == "call":
-        return "" if value == "nonblocking" else "%s calls" % value
+        return "" if value in (None, "nonblocking") else "%s calls" % value
     if name == "progress":
         return progress(value)
     if name == "algorithm":
@@ -121,6 +125,23 @@ def axis(name, value):
     if name == "collective":
         return value or ""
     return "%s %s" % (name.replace("_", " "), value) if value not in (None, "", "auto") else ""
+
+
+def machine(experiment):
+    """Where and when, in a line."""
+    head, run = experiment.contests[0].head, experiment.run.head
+    ranks = {contest.head["ranks"] for contest in experiment.contests}
+    nodes = {max(contest.head.get("nodes") or 1, 1) for contest in experiment.contests}
+    parts = ["%s rank%s" % (span(ranks), "s"[:ranks != {1}]),
+             "one machine" if nodes == {1} else "%s emulated nodes" % span(nodes), link(head.get("link")),
+             "%s, %s CPUs" % (run["host"].get("cpu", "unknown CPU"), run["host"].get("cpus", "?")),
+             listing(experiment.mpis), run["date"][:10]]
+    return "Measured with " + ", ".join(filter(None, parts)) + "."
+
+
+def span(numbers):
+    low, high = min(numbers), max(numbers)
+    return str(low) if low == high else "%d to %d" % (low, high)
 
 
 def listing(parts):

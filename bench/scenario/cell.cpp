@@ -202,7 +202,8 @@ Cell cell_from(const Json& axes) {
     cell.again = axes.value("again", false);
     cell.collectives = split(text_of(axes, "collective", "ibcast"), '+');
     cell.algorithm = text_of(axes, "algorithm", "");
-    cell.bytes = bytes_of(axes, "bytes", "64K");
+    // "0": a barrier has none.
+    if (text_of(axes, "bytes", "64K") != "0") cell.bytes = bytes_of(axes, "bytes", "64K");
     cell.ranks = whole_of(axes, "ranks", cell.ranks, 1, 1024);
     cell.nodes = whole_of(axes, "nodes", cell.nodes, 0, 1024);
     cell.link =

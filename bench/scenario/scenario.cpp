@@ -189,7 +189,7 @@ class Expansion {
         std::vector<Json> seen;
         for (Json& one : combinations) {
             check_collective(one);
-            if (!has_size(cell_from(one))) one["bytes"] = "1";
+            if (!has_size(cell_from(one))) one["bytes"] = "0";
             if (std::ranges::find(seen, one) != seen.end()) continue;
             seen.push_back(one);
             add_contest(scenario, one);
@@ -217,6 +217,8 @@ class Expansion {
             one["contest"] = number;
             Cell cell = cell_from(one);
             check_collective(one);
+            if (cell.bytes == 0 && has_size(cell))
+                throw Refused("bytes = 0; expected a size such as 64K");
             if (cell.implementation == "build") {
                 if (choice_.build.empty()) {
                     miss(cell.member, "--build PATH names the other build; it is not given");

@@ -1,8 +1,9 @@
 """How much of an operation is hidden behind the computation that runs beside it."""
 
+import re
 import statistics
 
-from . import rows, times
+from . import curves, rows, times
 from .. import stats, words
 
 HOW = ("100 %: the operation costs no time beside the computation; 0 %: as long as one after the other; below 0: "
@@ -24,15 +25,20 @@ def band(contest):
     return min(value.low for value in both), max(value.high for value in both)
 
 
+def notes(experiment):
+    return ["hidden: the part of the operation's time that the computation beside it did not pay for. 100 %: the "
+            "operation is free; 0 %: as long as one after the other; higher is better"]
+
+
 def draw(experiment, title):
     found = rows.ends(experiment, value_of) or (0, 100)
     low = max(LOWEST, min(-5, found[0] - 3))
     high = min(130, max(105, found[1] + 3))
     step = 25 if low > -60 else 50
     ticks = [tick for tick in range(-100, 126, step) if low <= tick <= min(high, 100)]
-    scale = rows.Scale("share of the operation that is hidden (right: more)", False, (low, high), ticks, words.percent,
-                       line=0)
-    return rows.draw(experiment, title, scale, value_of, band)
+    scale = rows.Scale("share of the operation that is hidden, in %", False, (low, high), ticks, words.percent,
+                       line=0, better="more")
+    return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment):
@@ -54,6 +60,15 @@ def sentence(experiment):
     rows_count = len(experiment.undisturbed)
     medians = " (medians over %d rows)" % rows_count if rows_count > 1 else ""
     return "of the operation's time%s, %s." % (medians, words.listing(parts))
+
+
+def short(experiment):
+    """For the title."""
+    text = re.sub(r" \([^()]*(\([^()]*\)[^()]*)*\)", "", sentence(experiment))
+    if not text.startswith("of the operation's time, "):
+        return ""
+    first, *others = text[len("of the operation's time, "):-1].split(" hides ")
+    return first + " hides " + " ".join(others) + " of the operation's time."
 
 
 def comparison(experiment, found):

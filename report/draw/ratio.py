@@ -1,8 +1,9 @@
 """A member's time relative to the baseline's, repetition by repetition."""
 
 import math
+import re
 
-from . import rows, times
+from . import curves, rows, times
 from .. import stats, words
 
 HOW = "Left of the line at 1 is faster, right of it slower."
@@ -27,19 +28,69 @@ def ticks(low, high):
     return sorted(chosen)
 
 
+def notes(experiment):
+    return ["ratio: the time divided by that of %s, turn by turn, then the median; 0.5 is half the time, so lower is "
+            "better" % experiment.baseline]
+
+
 def draw(experiment, title):
     found = rows.ends(experiment, value_of) or (1, 1)
     factor = max(1.15, 1 / found[0] * 1.08, found[1] * 1.08)
     low, high = max(1 / factor, found[0] / 1.15), min(factor, found[1] * 1.15)
     low, high = min(low, 0.87), max(high, 1.15)
-    scale = rows.Scale("time relative to %s (left of 1: faster)" % experiment.baseline, True, (low, high),
+    scale = rows.Scale("time / time of %s" % experiment.baseline, True, (low, high),
                        ticks(low, high), lambda value: "%.2f" % value, line=1,
                        line_label="%s = 1" % experiment.baseline, tick_text=lambda value: "%g" % value)
-    return rows.draw(experiment, title, scale, value_of, band)
+    return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment):
-    shown = experiment.undisturbed
+    """Of each member, and of each MPI where there are several, the geometric mean and the worst row."""
+    if experiment.name == "aa":
+        return of_the_same(experiment)
+    if len(experiment.mpis) < 2:
+        return words.listing(parts_of(experiment, experiment.undisturbed, experiment.baseline)) + "."
+    found = []
+    for mpi in experiment.mpis:
+        shown = [contest for contest in experiment.undisturbed if contest.head["mpi"] == mpi]
+        found += parts_of(experiment, shown, name_of(mpi) if experiment.baseline == "mpi" else
+                          "%s (%s)" % (experiment.baseline, name_of(mpi)))
+    return words.listing(found) + "." if found else "Nothing was compared."
+
+
+def of_the_same(experiment):
+    """How far A/A is apart: the question of that scenario."""
+    values = [contest.aa for contest in experiment.contests if contest.aa is not None]
+    widths = [value.high - value.low for value in values if value.has_interval]
+    if not widths:
+        return "Nothing was measured twice."
+    return "%s measured twice takes %.2f to %.2f of its time; the intervals are up to %.0f %% wide." % (
+        experiment.contests[0].twin().name, min(value.value for value in values), max(value.value for value in values),
+        100 * max(widths))
+
+
+def name_of(mpi):
+    """Without its version."""
+    return re.sub(r" v?\d.*", "", mpi)
+
+
+def short(experiment):
+    """For the title: of several MPIs, each with its geometric mean and its worst row."""
+    texts = []
+    for name in experiment.members if len(experiment.mpis) > 1 else []:
+        found = []
+        for mpi in experiment.mpis:
+            values = [contest.ratio(member) for contest in experiment.undisturbed if contest.head["mpi"] == mpi
+                      for member in contest.members if member.name == name and member is not contest.baseline]
+            values = [value.value for value in values if value is not None]
+            if values:
+                found.append("%s %.2f (%.2f)" % (name_of(mpi), stats.geometric_mean(values), max(values)))
+        if found:
+            texts.append("%s's time / MPI's, mean (worst): %s" % (name, ", ".join(found)))
+    return "; ".join(texts) + "." if texts else ""
+
+
+def parts_of(experiment, shown, baseline):
     parts = []
     for name in experiment.members:
         ratios = [(contest.ratio(member), contest.aa) for contest in shown for member in contest.members
@@ -49,7 +100,9 @@ def sentence(experiment):
             continue
         less, more = (sum(times.is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
                       for is_less in (True, False))
-        parts.append("%s takes %s %s's time (%s)" % (
-            name, words.factor(stats.geometric_mean([value.value for value, _ in ratios])), experiment.baseline,
+        values = [value.value for value, _ in ratios]
+        worst = ", at worst %.2f" % max(values) if len(values) > 1 else ""
+        parts.append("%s takes %s %s's time%s (%s)" % (
+            name, words.factor(stats.geometric_mean(values)), baseline, worst,
             times.clearly(less, more, len(ratios), ("faster", "slower"))))
-    return words.listing(parts) + "." if parts else "Nothing was compared."
+    return parts or ["nothing was compared"]

@@ -3,7 +3,7 @@
 import textwrap
 
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, NullLocator
+from matplotlib.ticker import FixedLocator
 
 from . import style
 from .. import words
@@ -12,14 +12,17 @@ LANE = 0.2   # inches for a member of a row
 GAP = 0.16   # between rows
 HEAD = 0.30  # a group's name
 HEAD_COLUMNS = 44
+LABEL_COLUMNS = 50
 SHORT = 22   # characters of a group's name that fit beside a row
 
 
 class Scale:
     """The axis of a drawing of rows."""
 
-    def __init__(self, label, is_log, limits, ticks, text, line=None, line_label=None, tick_text=None):
-        self.label = label    # what it is, and which end is better
+    def __init__(self, label, is_log, limits, ticks, text, line=None, line_label=None, tick_text=None,
+                 better="less"):
+        self.label = label    # what it is, with its unit
+        self.better = better  # "less" or "more"
         self.is_log = is_log
         self.limits = limits  # (least, most)
         self.ticks = ticks
@@ -27,6 +30,11 @@ class Scale:
         self.tick_text = tick_text or text
         self.line = line      # a line at this value
         self.line_label = line_label
+
+    def words(self, less, more):
+        """The label, with the way to read it."""
+        return "%s (%s%s is better)" % (self.label, "log scale; " if self.is_log else "",
+                                       less if self.better == "less" else more)
 
 
 def row_label(contest, experiment, has_heads):
@@ -42,8 +50,10 @@ def has_heads(experiment):
                                       any(len(contests) > 1 for contests in experiment.groups.values()))
 
 
-def draw(experiment, title, scale, value_of, band_of):
-    """value_of(contest, member): an Estimate or None. band_of(contest): (low, high) or None."""
+def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()):
+    """value_of(contest, member): an Estimate or None. band_of(contest): (low, high) or None.
+
+    bars(axes, contest, member, lane, colour), for drawings of bars: draws them, and returns their sum."""
     names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
     lanes = max(len(names), 1)
     pitch = lanes * LANE + GAP
@@ -58,10 +68,10 @@ def draw(experiment, title, scale, value_of, band_of):
         for contest in contests:
             places.append((at + pitch / 2, contest))
             at += pitch
-    entries = style.entries_of(experiment, names)
+    entries = style.entries_of(experiment, names, has_points=bars is None) + list(more_entries)
     if scale.line_label:
         entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
-    figure = style.new_figure(experiment, at + 0.75, title, entries)
+    figure = style.new_figure(experiment, at + 0.95, title, entries)
     axes = figure.subplots()
     axes.spines["left"].set_visible(False)
     axes.set_ylim(at, 0)  # inches, from above
@@ -69,25 +79,25 @@ def draw(experiment, title, scale, value_of, band_of):
         axes.set_xscale("log")
     axes.set_xlim(*scale.limits)
     axes.xaxis.set_major_locator(FixedLocator(scale.ticks))
-    axes.xaxis.set_minor_locator(NullLocator())
+    style.minor_ticks(axes.xaxis, scale.is_log)
     axes.set_xticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
     axes.set_yticks([place for place, _ in places],
                     [row_label(contest, experiment, with_heads) for _, contest in places])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
-    axes.set_xlabel(scale.label)
-    axes.text(1.02, 1, experiment.statistic, transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
+    axes.set_xlabel("\n".join(textwrap.wrap(scale.words("left", "right"), LABEL_COLUMNS)))
+    axes.text(1.02, 1, experiment.statistic if not bars else "sum", transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
     if scale.line is not None:
         axes.axvline(scale.line, color=style.MUTED, linewidth=1.4)
     for place, group in heads:
         axes.text(0, place, group, transform=axes.get_yaxis_transform(), weight="bold", va="center", ha="left",
                   bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.5})
     for place, contest in places:
-        draw_row(axes, experiment, names, place, contest, scale, value_of, band_of)
+        draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, bars)
     return figure
 
 
-def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of):
+def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, bars):
     lanes = max(len(names), 1)
     band = band_of(contest)
     if band:
@@ -96,11 +106,18 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of):
                            linewidth=0)
     faded = 0.35 if contest.disturbed else 1
     for member in contest.members:
-        value = value_of(contest, member)
-        if value is None or member.name not in names:
+        if member.name not in names:
             continue
         colour, mark = style.look(experiment, member.name)
         lane = place + (names.index(member.name) - (lanes - 1) / 2) * LANE
+        if not bars:
+            draw_simulated(axes, experiment, contest, member.name, lane, scale)
+        value = value_of(contest, member) if value_of else None
+        if bars:
+            axes.text(1.02, lane, bars(axes, contest, member, lane, colour),
+                      transform=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=style.INK)
+        if value is None:
+            continue
         draw_points(axes, value.points, lane, scale, colour)
         inside = [min(max(x, scale.limits[0]), scale.limits[1]) for x in (value.value, value.low or 0, value.high or 0)]
         if value.has_interval:
@@ -110,6 +127,14 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of):
                   markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
+
+
+def draw_simulated(axes, experiment, contest, name, lane, scale, unit=1):
+    value = experiment.simulated_of(contest, name)
+    if value is not None:
+        colour, mark = style.look(experiment, name)
+        axes.plot([min(max(value / unit, scale.limits[0]), scale.limits[1])], [lane], marker=mark, markersize=7, color=colour,
+                  markerfacecolor=style.PAPER, markeredgewidth=1.4, clip_on=False, linestyle="none")
 
 
 def draw_points(axes, points, lane, scale, colour):
@@ -125,7 +150,7 @@ def draw_points(axes, points, lane, scale, colour):
 
 def ends(experiment, value_of):
     """The least and the largest of all values and their intervals' ends."""
-    found = []
+    found = [line["value"] for line in experiment.simulated]
     for contest in experiment.contests:
         for member in contest.members:
             value = value_of(contest, member)

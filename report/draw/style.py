@@ -11,6 +11,7 @@ from matplotlib import figure as figures  # noqa: E402  (after the choice of Agg
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch, PathPatch  # noqa: E402
 from matplotlib.path import Path  # noqa: E402
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator  # noqa: E402, F401
 
 PAPER, INK, MUTED, GRID, BAND = "#fdfdfe", "#1b1b1d", "#5a5a5e", "#dcdce0", "#c6c6cc"
 # Okabe and Ito's, which colour-blind people tell apart; each with a mark of its own.
@@ -19,8 +20,10 @@ MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 WIDTH = 5.4         # inches; the page shows 72 units an inch
 TEXT_COLUMNS = 64   # characters of small text over a drawing
-TITLE_COLUMNS = 46
+TITLE_COLUMNS = 52    # of the answer, in two lines
 LINE = 0.2          # inches of a line over a drawing
+NOTE_COLUMNS = 76   # characters of the notes under it
+NOTE_LINE = 0.165
 
 matplotlib.rcParams.update({
     "svg.fonttype": "none", "svg.hashsalt": "weft", "text.parse_math": False, "font.family": "DejaVu Sans",
@@ -34,53 +37,86 @@ ENGINES = ("manual", "thread", "kernel", "auto", "kernel:own", "fiber")
 
 
 def look(experiment, name):
-    """Colour and mark of a member; an engine has the same in every figure that compares engines."""
-    members = experiment.members
-    order = ENGINES if all(member in ENGINES for member in members) else members
-    at = order.index(name)
+    """Colour and mark of a member; an engine has the same in every figure, others take what is left."""
+    if name in ENGINES:
+        return look_at(ENGINES.index(name))
+    used = {ENGINES.index(member) % len(SERIES) for member in experiment.members if member in ENGINES}
+    free = [at for at in range(2 * len(SERIES)) if at % len(SERIES) not in used] or list(range(len(SERIES)))
+    others = [member for member in experiment.members if member not in ENGINES]
+    return look_at(free[others.index(name) % len(free)])
+
+
+def look_at(at):
     return SERIES[at % len(SERIES)], MARKS[at % len(MARKS)]
 
 
-def new_figure(experiment, height, title, entries):
-    """Room for drawings of this height, below the conditions and the legend's entries.
+class Texts:
+    """What stands over and under a drawing: the question and its answer (of a drawing that is alone), and notes."""
 
-    `title`: whether the question stands over it, for a drawing that is alone."""
-    question = textwrap.wrap(experiment.question, TITLE_COLUMNS) if title else []
+    def __init__(self, question="", answer="", notes=()):
+        self.question = question
+        self.answer = answer
+        self.notes = notes
+
+
+def new_figure(experiment, height, texts, entries):
+    """Room for drawings of this height, between the texts, conditions and the legend's entries, and the notes."""
+    question = textwrap.wrap(texts.question, TEXT_COLUMNS)
+    answer = textwrap.wrap(texts.answer, TITLE_COLUMNS, max_lines=2, placeholder=" ...")
     conditions = textwrap.wrap(experiment.conditions(), TEXT_COLUMNS)
-    head = LINE * (1.25 * len(question) + len(conditions) + 1.05 * len(entries)) + 0.12
-    figure = figures.Figure(figsize=(WIDTH, head + height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.04, rect=(0, 0, 1, height / (head + height)))
+    notes = [line for note in texts.notes for line in textwrap.wrap(note, NOTE_COLUMNS, subsequent_indent="   ")]
+    head = LINE * (len(question) + 1.25 * len(answer) + len(conditions) + 1.05 * len(entries)) + 0.12
+    foot = NOTE_LINE * len(notes) + 0.08
+    whole = head + height + foot
+    figure = figures.Figure(figsize=(WIDTH, whole), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.05, h_pad=0.04, rect=(0, foot / whole, 1, height / whole))
     from_top = 0.05
-    for lines, pitch, options in ((question, 1.25 * LINE, {"fontsize": 13, "weight": "bold"}),
+    for lines, pitch, options in ((question, LINE, {"fontsize": 10, "color": MUTED}),
+                                  (answer, 1.25 * LINE, {"fontsize": 12, "weight": "bold"}),
                                   (conditions, LINE, {"fontsize": 9.5, "color": MUTED})):
         for line in lines:
-            figure.text(0.01, 1 - from_top / (head + height), line, va="top", **options)
+            figure.text(0.01, 1 - from_top / whole, line, va="top", **options)
             from_top += pitch
+    for at, line in enumerate(notes):
+        figure.text(0.01, (foot - NOTE_LINE * at) / whole, line, va="top", fontsize=8.5, color=MUTED)
     for handle in entries:  # (a legend of its own each: its lines keep their places)
-        figure.legend(handles=[handle], loc="upper left", bbox_to_anchor=(0, 1 - from_top / (head + height)),
+        figure.legend(handles=[handle], loc="upper left", bbox_to_anchor=(0, 1 - from_top / whole),
                       frameon=False, borderpad=0.2, borderaxespad=0, handletextpad=0.6, fontsize=10.5)
         from_top += 1.05 * LINE
     return figure
 
 
-def entries_of(experiment, names):
-    """The legend: members, single repetitions, and the A/A band."""
+def entries_of(experiment, names, has_points=True):
+    """The legend: members, single repetitions, and the A/A band; of bars the members only."""
     entries = []
     for name in names:
         colour, mark = look(experiment, name)
         entries.append(Line2D([], [], color=colour, marker=mark, markersize=6.5, linewidth=2,
                               label=experiment.explained(name)))
+    if not has_points:
+        return entries + ([simulated_entry()] if experiment.simulated else [])
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
                           label="single repetitions (grey triangle: beyond the edge)"))
     entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
     again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
                  None)
     if again is not None:
-        entries.append(Patch(color=BAND, label="%s measured twice (smaller differences are chance)" %
+        entries.append(Patch(color=BAND, label="A/A: %s twice; smaller differences are chance" %
                              again.twin().name))
-    if any(contest.disturbed for contest in experiment.contests):
-        entries.append(Line2D([], [], linestyle="none", label="disturbed: other programs ran, it says nothing"))
+    if experiment.simulated:
+        entries.append(simulated_entry())
     return entries
+
+
+def simulated_entry():
+    return Line2D([], [], color=MUTED, marker="o", markersize=6.5, markerfacecolor=PAPER, markeredgewidth=1.4,
+                  linestyle="--", linewidth=1.4, label="simulated, not measured (hollow, dashed)")
+
+
+def minor_ticks(axis, is_log):
+    """Between powers of ten 2 to 9: a logarithmic axis looks like one."""
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(LogLocator(subs=range(2, 10)) if is_log else NullLocator())
 
 
 def hollow(label):

@@ -15,12 +15,16 @@ def is_overlapped(experiment):
     return contest.column() == "total" and contest.baseline.computes()
 
 
+def notes(experiment):
+    overlapped = "the operation runs while the program computes; the time is that of both, " \
+        if is_overlapped(experiment) else ""
+    return ["time: %sof the slowest rank; lower is better" % overlapped]
+
+
 def draw(experiment, title):
     label = LABELS.get(experiment.contests[0].column(), "operation and computation together"
                        if is_overlapped(experiment) else "time of the operation")
-    are_curves = all(contests[0].bytes and len({contest.bytes for contest in contests}) > 1
-                     for contests in experiment.groups.values())
-    return (times.draw_curves if are_curves else times.draw_rows)(experiment, title, label)
+    return times.draw_any(experiment, title, label)
 
 
 def sentence(experiment):

@@ -1,17 +1,13 @@
 """What the drawings of times have in common: time, cpu and start."""
 
 import math
-import textwrap
 
-from matplotlib.transforms import ScaledTranslation
-
-from . import rows, style
+from . import curves, rows
 from .. import stats, words
 
 STEPS = (1, 2, 5)
 SHORTEST = 1e-3     # us
-ASIDE = 0.08        # inches between members at one size
-TITLE_COLUMNS = 54  # of characters over a panel
+LEAST = 1e-4        # of the largest value: what is shorter is beyond the edge
 MANY_DECADES = 1.5  # from here on only powers of ten are written
 
 
@@ -28,7 +24,8 @@ def ticks(low, high):
 
 def limits(low, high):
     """A little more than that, and at least a factor of four. (A CPU time may be 0.)"""
-    low, high = max(low, SHORTEST), max(high, 2 * SHORTEST)
+    high = max(high, 2 * SHORTEST)
+    low = max(low, SHORTEST, high * LEAST)
     middle = math.sqrt(low * high)
     factor = max(math.sqrt(high / low) * 1.25, 2)
     return middle / factor, middle * factor
@@ -46,7 +43,8 @@ def band(contest):
     return value.value * contest.aa.low, value.value * contest.aa.high
 
 
-def draw_rows(experiment, title, label):
+def draw_any(experiment, title, label):
+    """Curves where there are several sizes (or numbers of ranks), else rows."""
     value_of = estimate_of(None)
     found = rows.ends(experiment, value_of)
     if experiment.is_count:
@@ -55,74 +53,8 @@ def draw_rows(experiment, title, label):
     else:
         span = limits(*found)
         places = ticks(*span)
-    scale = rows.Scale(label + " (left: less)", not experiment.is_count, span, places, experiment.text)
-    return rows.draw(experiment, title, scale, value_of, band)
-
-
-def draw_curves(experiment, title, label):
-    """A panel for each group: times by bytes."""
-    groups = list(experiment.groups.items())
-
-    def title_of(group):
-        return textwrap.wrap(": ".join(filter(None, (group, label))) + " (lower: less)", TITLE_COLUMNS)
-
-    height = sum(2.2 + style.LINE * len(title_of(group)) for group in experiment.groups)
-    entries = style.entries_of(experiment, experiment.members)
-    if len(experiment.undisturbed) < len(experiment.contests):
-        entries.append(style.hollow("hollow: disturbed"))
-    figure = style.new_figure(experiment, 0.4 + height, title, entries)
-    panels = figure.subplots(len(groups), 1, squeeze=False)[:, 0]
-    value_of = estimate_of(None)
-    for axes, (group, contests) in zip(panels, groups):
-        draw_panel(axes, experiment, contests, value_of)
-        axes.set_title("\n".join(title_of(group)), loc="left", fontsize=10.5, weight="bold", x=-0.14)
-    panels[-1].set_xlabel("bytes of the operation")
-    return figure
-
-
-def draw_panel(axes, experiment, contests, value_of):
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    sizes = [contest.bytes for contest in contests]
-    bands = [(contest.bytes,) + band(contest) for contest in contests if band(contest)]
-    if bands:
-        axes.fill_between(*zip(*bands), color=style.BAND, linewidth=0)
-    lows, highs = [], []
-    for at, name in enumerate(experiment.members):
-        colour, mark = style.look(experiment, name)
-        # Side by side, or equal times would hide each other.
-        aside = ScaledTranslation((at - (len(experiment.members) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
-        place_at = axes.transData + aside
-        found = []
-        for contest in contests:
-            for member in contest.members:
-                value = value_of(contest, member) if member.name == name else None
-                if value is not None:
-                    found.append((contest, value))
-        if not found:
-            continue
-        points = [(contest.bytes, point) for contest, value in found for point in value.points]
-        style.speckles(axes, [x for x, _ in points], [y for _, y in points], colour, is_log=True,
-                       transform=place_at)
-        lows.append(min(y for _, y in points))
-        highs.append(max(y for _, y in points))
-        with_interval = [(contest.bytes, value) for contest, value in found if value.has_interval]
-        if with_interval:
-            axes.vlines([x for x, _ in with_interval], [value.low for _, value in with_interval],
-                        [value.high for _, value in with_interval], color=colour, linewidth=2.4,
-                        transform=place_at)
-        axes.plot([contest.bytes for contest, _ in found], [value.value for _, value in found], color=colour,
-                  marker=mark, markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
-        disturbed = [(contest.bytes, value.value) for contest, value in found if contest.disturbed]
-        axes.plot([x for x, _ in disturbed], [y for _, y in disturbed], color=style.PAPER, linestyle="none",
-                  marker=mark, markersize=3, transform=place_at)
-    axes.set_ylim(*limits(min(lows), max(highs)))
-    chosen = sizes if len(sizes) <= 6 else sizes[::-(len(sizes) // 5)][::-1]
-    axes.set_xticks(chosen, [words.size(count) for count in chosen])
-    axes.minorticks_off()
-    values = ticks(*axes.get_ylim())
-    axes.set_yticks(values, [words.time(value) for value in values])
-    axes.grid()
+    scale = rows.Scale(label, not experiment.is_count, span, places, experiment.text)
+    return (curves if not experiment.is_count and experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def sentence(experiment, subject, verb="takes"):

@@ -39,7 +39,7 @@ class Reading(unittest.TestCase):
                                         "the report of the Weft that wrote them")
 
     def test_malformed_lines_have_file_line_and_what_is_wrong(self):
-        kinds = "expected one of run, cell, sample, missing, switch, end"
+        kinds = "expected one of run, cell, sample, missing, switch, simulated, end"
         for lines, sentence in (
                 ([RUN, "{"], "samples:2: no JSON: Expecting property name enclosed in double quotes: "
                              "line 2 column 1 (char 2)"),

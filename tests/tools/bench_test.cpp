@@ -212,6 +212,8 @@ TEST(Bench, WritesWhatItsScenarioSaysAndEveryRepetition) {
     EXPECT_EQ(run_line.at("scenarios").at("overlap").at("compute").at("for"), "3ms");
     const std::vector<Json> cells = of_kind(lines, "cell");
     ASSERT_EQ(cells.size(), 6u) << "2 members of ibcast 1K, ibcast 4K and ibarrier";
+    for (const Json& cell : cells)
+        EXPECT_EQ(cell["collective"] == "ibarrier", cell["bytes"] == 0) << cell.dump();
     std::set<int> contests;
     for (const Json& cell : cells) {
         contests.insert(cell.at("contest").get<int>());

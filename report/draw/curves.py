@@ -1,0 +1,138 @@
+"""Lines over the message size or over the ranks: a panel for each group, a line for each member."""
+
+import textwrap
+
+from matplotlib.transforms import ScaledTranslation
+
+from . import style
+from .. import words
+
+ASIDE = 0.08        # inches between members at one size
+TITLE_COLUMNS = 46  # of characters over a panel
+PANEL = 2.2         # inches
+LABELLED = 7        # at most so many sizes have a label
+
+
+def draw(experiment, title, scale, value_of, band_of):
+    """As rows.draw, with the same arguments."""
+    names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
+    panels = panels_of(experiment, names)
+    titles = [textwrap.wrap(": ".join(filter(None, (group, scale.words("lower", "higher")))), TITLE_COLUMNS)
+              for group in panels]
+    entries = style.entries_of(experiment, names)
+    if is_by_collective(experiment, names):  # each line has a colour of its own, not the member
+        entries[:1] = [style.Line2D([], [], color=line.colour, marker=line.mark, markersize=6.5, linewidth=2,
+                                    label="%s, %s" % (names[0], line.label)) for line in next(iter(panels.values()))]
+    if scale.line_label:
+        entries.insert(0, style.Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
+    if len(experiment.undisturbed) < len(experiment.contests):
+        entries.append(style.hollow("hollow: disturbed"))
+    height = sum(PANEL + style.LINE * len(lines) for lines in titles)
+    figure = style.new_figure(experiment, 0.4 + height, title, entries)
+    all_axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, lines, texts in zip(all_axes, panels.values(), titles):
+        draw_panel(axes, experiment, lines, scale, value_of, band_of)
+        axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold")
+    all_axes[-1].set_xlabel("number of ranks (log scale)" if experiment.is_over_ranks else
+                          "message size of the operation (log scale)")
+    return figure
+
+
+class Line:
+    """A member in contests that differ along the axis only."""
+
+    def __init__(self, name, contests, label, look):
+        self.name = name
+        self.contests = contests
+        self.label = label
+        self.colour, self.mark = look
+
+
+def is_by_collective(experiment, names):
+    """Whether a panel is an MPI, and its lines are collectives: one member is compared with several MPIs."""
+    return len(names) == 1 and {"mpi", "collective"} == set(experiment.axes)
+
+
+def panels_of(experiment, names):
+    """Lines by the title of their panel."""
+    panels = {}
+    if not is_by_collective(experiment, names):
+        for group, contests in experiment.groups.items():
+            panels[group] = [Line(name, contests, name, style.look(experiment, name)) for name in names]
+        return panels
+    collectives = list(dict.fromkeys(contest.head["collective"] for contest in experiment.contests))
+    for contests in experiment.groups.values():
+        collective = contests[0].head["collective"]
+        panels.setdefault(contests[0].head["mpi"], []).append(
+            Line(names[0], contests, collective, style.look_at(collectives.index(collective))))
+    return panels
+
+
+def far_apart(places):
+    """Those whose labels do not meet on a logarithmic axis."""
+    chosen = places[-1:]
+    least = (places[-1] / places[0]) ** (1 / LABELLED)
+    for place in reversed(places[:-1]):
+        if place * least <= chosen[-1]:
+            chosen.append(place)
+    return chosen[::-1]
+
+
+def draw_panel(axes, experiment, lines, scale, value_of, band_of):
+    axes.set_xscale("log", base=2)
+    if scale.is_log:
+        axes.set_yscale("log")
+    axes.set_ylim(*scale.limits)
+    width = max(len(lines), 1) * ASIDE * 72 + 4  # points
+    contests = list(dict.fromkeys(contest for line in lines for contest in line.contests))
+    for contest in contests:  # (only where it was measured)
+        if band_of(contest):
+            low, high = (min(max(end, scale.limits[0]), scale.limits[1]) for end in band_of(contest))
+            axes.vlines([experiment.x_of(contest)], [low], [high], color=style.BAND, linewidth=width, zorder=0.5)
+    for at, line in enumerate(lines):
+        # Side by side, or equal values would hide each other.
+        aside = ScaledTranslation((at - (len(lines) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
+        draw_line(axes, experiment, line, scale, value_of, axes.transData + aside)
+    if scale.line is not None:
+        axes.axhline(scale.line, color=style.MUTED, linewidth=1.4)
+    places = sorted({experiment.x_of(contest) for contest in contests})
+    axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
+    chosen = far_apart(places)
+    axes.set_xticks(chosen, [str(place) if experiment.is_over_ranks else words.size(place) for place in chosen])
+    axes.xaxis.set_minor_locator(style.FixedLocator([place for place in places if place not in chosen]))
+    axes.xaxis.set_minor_formatter(style.NullFormatter())
+    axes.set_yticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
+    style.minor_ticks(axes.yaxis, scale.is_log)
+    axes.grid()
+
+
+def draw_line(axes, experiment, line, scale, value_of, place_at):
+    name, contests, colour, mark = line.name, line.contests, line.colour, line.mark
+    found = []
+    for contest in contests:
+        value = next((value_of(contest, member) for member in contest.members if member.name == name), None)
+        if value is not None:
+            found.append((experiment.x_of(contest), value, contest))
+    low, high = scale.limits
+    points = [(x, point) for x, value, _ in found for point in value.points if low <= point <= high]
+    style.speckles(axes, [x for x, _ in points], [y for _, y in points], colour, is_log=scale.is_log,
+                   transform=place_at)
+    for x, value, _ in found:
+        for is_beyond, edge, beyond in ((min(value.points) < low, low, "v"), (max(value.points) > high, high, "^")):
+            if is_beyond:
+                axes.plot([x], [edge], marker=beyond, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
+                          markeredgewidth=0, transform=place_at)
+    with_interval = [(x, value, bool(contest.disturbed)) for x, value, contest in found if value.has_interval]
+    for is_pale, alpha in ((False, 1), (True, 0.25)):
+        shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_pale]
+        axes.vlines([x for x, _ in shown], [value.low for _, value in shown], [value.high for _, value in shown],
+                    color=colour, linewidth=2.4, alpha=alpha, transform=place_at)
+    axes.plot([x for x, _, _ in found], [value.value for _, value, _ in found], color=colour, marker=mark,
+              markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
+    disturbed = [(x, value.value) for x, value, contest in found if contest.disturbed]
+    axes.plot([x for x, _ in disturbed], [y for _, y in disturbed], color=style.PAPER, linestyle="none", marker=mark,
+              markersize=3, transform=place_at)
+    simulated = [(experiment.x_of(contest), experiment.simulated_of(contest, name)) for contest in contests]
+    simulated = [(x, y) for x, y in simulated if y is not None]
+    axes.plot([x for x, _ in simulated], [y for _, y in simulated], color=colour, marker=mark, markersize=6.5,
+              linestyle="--", linewidth=1.4, markerfacecolor=style.PAPER, markeredgewidth=1.4, transform=place_at)

@@ -1,0 +1,80 @@
+"""Stacked bars: of what a cost consists, for each member of each row; their length is relative to the baseline's, so that
+small messages can be seen beside large ones."""
+
+from matplotlib.patches import Patch
+
+from . import rows, style, times
+from .. import stats, words
+
+STRENGTHS = (1, 0.6, 0.3)  # of a member's colour: the first part is the strongest
+ROOM = 1.05
+
+
+def medians(member, columns):
+    """The medians of the parts; a column that was not measured is 0. (They need not add up to the median of the sum.)"""
+    values = [member.estimate(column) for column in columns]
+    return [value.value if value is not None else 0 for value in values]
+
+
+def sums(member, columns):
+    """By repetition: the sum over the parts of the slowest rank of each."""
+    by_column = [member.times(column) for column in columns]
+    return {key: sum(values.get(key, 0) for values in by_column) for key in by_column[0]}
+
+
+def draw(experiment, title, label):
+    columns = experiment.parts
+    wholes = {id(contest): sum(medians(contest.baseline, columns)) or 1 for contest in experiment.contests}
+    most = max(sum(medians(member, columns)) / wholes[id(contest)]
+               for contest in experiment.contests for member in contest.members)
+    step = next(size * 10.0**power for power in range(-2, 9) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
+    ticks = [step * at for at in range(int(most * ROOM / step) + 1)]
+    scale = rows.Scale("%s / that of %s" % (label, experiment.baseline), False, (0, most * ROOM), ticks, experiment.text,
+                       line=1, tick_text=lambda value: "%g" % value)
+    entries = [Patch(facecolor=style.MUTED, alpha=strength, label="%s: %s" % (column, MEANINGS[column]))
+               for column, strength in zip(columns, STRENGTHS)]
+
+    def bars(axes, contest, member, lane, colour):
+        """Returns the number beside it."""
+        left, whole = 0, wholes[id(contest)]
+        for value, strength in zip(medians(member, columns), STRENGTHS):
+            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, color=colour, alpha=strength, linewidth=0.5,
+                      edgecolor=style.PAPER)
+            left += value / whole
+        rows.draw_simulated(axes, experiment, contest, member.name, lane, scale, whole)
+        return experiment.text(left * whole) + share(member, left * whole)
+
+    return rows.draw(experiment, title, scale, None, lambda contest: None, bars=bars, more_entries=entries)
+
+
+def share(member, value):
+    """Of CPU time: which part of a processor, while the operation and the computation took place."""
+    total = member.estimate("total") if "user" in member.head["columns"] else None
+    return " (%s)" % words.percent(100 * value / total.value) if total is not None and total.value > 0 else ""
+
+
+MEANINGS = {"start": "the call that starts it", "tests": "all calls of test", "wait": "the wait at the end",
+            "user": "in the program and its libraries", "system": "in the operating system"}
+
+
+def sentence(experiment, subject):
+    """The baseline's sum, and the others' relative to it."""
+    def total(contest, name):
+        member = next((member for member in contest.members if member.name == name), None)
+        return stats.estimate(sums(member, columns).values()).value if member and sums(member, columns) else None
+
+    name, columns = experiment.baseline, experiment.parts
+    shown = [(contest, total(contest, name)) for contest in experiment.undisturbed]
+    shown = sorted(((contest, value) for contest, value in shown if value), key=lambda pair: pair[1])
+    if not shown:
+        return "%s was not measured." % name
+    text = words.time(shown[0][1])
+    if len(shown) > 1:
+        text += " (%s) to %s (%s)" % (times.place(experiment, shown[0][0]), words.time(shown[-1][1]),
+                                      times.place(experiment, shown[-1][0]))
+    others = []
+    for other in experiment.members:
+        ratios = [total(contest, other) / value for contest, value in shown if total(contest, other)]
+        if other != name and ratios:
+            others.append("; with %s, %s that" % (other, words.factor(stats.geometric_mean(ratios))))
+    return "with %s, %s take %s%s." % (name, subject, text, "".join(others))
