@@ -241,7 +241,8 @@ Json sample_json(const Cell& cell) {
         link = {{"rate", cell.link.rate},
                 {"delay_us", duration_us(cell.link.delay)},
                 {"jitter_us", duration_us(cell.link.jitter)},
-                {"loss", axis("link", Json::object()).value("loss", Json(0))}};
+                {"loss", axis("link", Json::object()).value("loss", Json(0))},
+                {"links", cell.link.links}};
     }
     return {{"kind", "cell"},
             {"id", cell.id},
@@ -261,7 +262,9 @@ Json sample_json(const Cell& cell) {
             {"call", axis("call", "nonblocking")},
             {"progress", axis("progress", "none")},
             {"compute", axis("compute", {{"who", "none"}})},
-            {"late", axis("late", {{"who", "none"}})}};
+            {"late", axis("late", {{"who", "none"}})},
+            {"barrier", axis("barrier", "ours")},
+            {"timer", axis("timer", "clock")}};
 }
 
 }  // namespace weft::bench
