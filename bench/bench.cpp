@@ -163,8 +163,13 @@ struct ScenarioOptions {
 
 int bench_scenarios(ScenarioOptions& options) {
     if (options.list) {
-        for (const auto& [name, question] : known_scenarios())
-            std::printf("%-14s  %s\n", name.c_str(), question.c_str());
+        for (const bool is_of_paper : {false, true}) {
+            if (is_of_paper) std::printf("\nFor what five papers say (docs/papers.md):\n");
+            for (const KnownScenario& one : known_scenarios())
+                if (one.is_of_paper == is_of_paper)
+                    std::printf("%-*s  %s\n", is_of_paper ? 28 : 14, one.name.c_str(),
+                                one.question.c_str());
+        }
         return 0;
     }
     if (!options.show.empty()) return print_samples(stdout, options.show);

@@ -161,10 +161,7 @@ int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why)
         }
     }
     const bool is_on_nodes = place.nodes > 0;
-    if (is_on_nodes && place.nodes != place.ranks)
-        why = std::to_string(place.ranks) + " ranks on " + std::to_string(place.nodes) +
-              " nodes; expected one rank on each node with an MPI";
-    else if (!job.preload.empty() && dropin_folder().empty())
+    if (!job.preload.empty() && dropin_folder().empty())
         why = "this build has no libweft_mpi.so; it needs an MPI's mpicc when Weft is configured";
     const std::string folder = std::filesystem::path(plan).parent_path();
     const std::string part = folder + "/" + job.launcher + ".so";

@@ -242,7 +242,8 @@ Json sample_json(const Cell& cell) {
         link = {{"rate", cell.link.rate},
                 {"delay_us", duration_us(cell.link.delay)},
                 {"jitter_us", duration_us(cell.link.jitter)},
-                {"loss", axis("link", Json::object()).value("loss", Json(0))}};
+                {"loss", axis("link", Json::object()).value("loss", Json(0))},
+                {"links", cell.link.links}};
     }
     return {{"kind", "cell"},
             {"id", cell.id},
@@ -260,10 +261,11 @@ Json sample_json(const Cell& cell) {
             {"engine", cell.engine},
             {"implementation", cell.implementation},
             {"call", axis("call", "nonblocking")},
-            {"timer", axis("timer", "clock")},
             {"progress", axis("progress", "none")},
             {"compute", axis("compute", {{"who", "none"}})},
-            {"late", axis("late", {{"who", "none"}})}};
+            {"late", axis("late", {{"who", "none"}})},
+            {"barrier", axis("barrier", "ours")},
+            {"timer", axis("timer", "clock")}};
 }
 
 }  // namespace weft::bench

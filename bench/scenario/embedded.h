@@ -7,6 +7,7 @@ namespace weft::bench {
 
 struct EmbeddedScenario {
     const char* name;  // the file's, without .json
+    bool is_of_paper;  // of bench/scenarios/paper: each scenario has a name of its own, too
     const char* text;
 };
 

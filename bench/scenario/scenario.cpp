@@ -100,6 +100,14 @@ Json place_of(const Cell& cell, const std::string& launcher, const std::string& 
     return {cell.ranks, cell.nodes, link, cell.cores, cell.transport, launcher, preload};
 }
 
+// Why no MPI can be measured at this place; "": it can.
+std::string absence_of_mpis(const Cell& place, bool is_none_named) {
+    if (is_none_named) return "--against MPI names the MPIs; it is not given";
+    if (place.nodes == 0 || place.nodes == place.ranks) return "";
+    return std::to_string(place.ranks) + " ranks on " + std::to_string(place.nodes) +
+           " nodes; expected one rank on each node with an MPI";
+}
+
 class Expansion {
   public:
     explicit Expansion(const Wanted& choice) : choice_(choice) {}
@@ -230,11 +238,14 @@ class Expansion {
             }
             (cell.is_of_mpi() ? of_mpis : of_weft).push_back(cell);
         }
-        if (of_mpis.empty() || choice_.mpis.empty()) {
-            for (const Cell& cell : of_mpis)
-                miss(cell.member, "--against MPI names the MPIs; it is not given");
-            for (const std::string& mpi : choice_.mpis)
-                miss(mpi, "the scenario compares nothing with an MPI; mpi does");
+        const std::string absence =
+            of_mpis.empty() ? "" : absence_of_mpis(of_mpis[0], choice_.mpis.empty());
+        if (of_mpis.empty() || !absence.empty()) {
+            for (const Cell& cell : of_mpis) miss(cell.member, absence);
+            if (of_mpis.empty()) {
+                for (const std::string& mpi : choice_.mpis)
+                    miss(mpi, "the scenario compares nothing with an MPI; mpi does");
+            }
             for (const Cell& cell : of_weft) place(scenario, cell, "", "");
             return;
         }
@@ -323,23 +334,7 @@ class Expansion {
 };
 
 // The objects of a scenario's file.
-Json read(const std::string& name) {
-    std::string text;
-    if (name.ends_with(".json")) {
-        std::ifstream file(name);
-        if (!file) throw Refused(name + ": cannot be read");
-        text.assign(std::istreambuf_iterator<char>(file), {});
-    } else {
-        for (const EmbeddedScenario& one : embedded_scenarios())
-            if (name == one.name) text = one.text;
-    }
-    if (text.empty()) {
-        std::string known;
-        for (const EmbeddedScenario& one : embedded_scenarios())
-            known += (known.empty() ? "" : ", ") + std::string(one.name);
-        throw Refused("scenario = \"" + name + "\"; expected one of " + known +
-                      ", or a file *.json");
-    }
+Json parse(const std::string& name, const std::string& text) {
     try {
         Json parsed = Json::parse(text);
         return parsed.is_array() ? parsed : Json::array({parsed});
@@ -348,15 +343,41 @@ Json read(const std::string& name) {
     }
 }
 
+// Those of a file, of a file in the program, or one of a paper's file in the program.
+Json read(const std::string& name) {
+    if (name.ends_with(".json")) {
+        std::ifstream file(name);
+        if (!file) throw Refused(name + ": cannot be read");
+        return parse(name, std::string(std::istreambuf_iterator<char>(file), {}));
+    }
+    std::string known;
+    for (const EmbeddedScenario& one : embedded_scenarios()) {
+        if (name == one.name) return parse(name, one.text);
+        known += one.name + std::string(", ");
+    }
+    for (const EmbeddedScenario& one : embedded_scenarios()) {
+        if (!one.is_of_paper) continue;
+        for (const Json& scenario : parse(one.name, one.text))
+            if (scenario.value("name", "") == name) return Json::array({scenario});
+    }
+    throw Refused("scenario = \"" + name + "\"; expected one of " + known +
+                  "one that --list shows, or a file *.json");
+}
+
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> known_scenarios() {
-    std::vector<std::pair<std::string, std::string>> known;
+std::vector<KnownScenario> known_scenarios() {
+    std::vector<KnownScenario> known;
     for (const EmbeddedScenario& one : embedded_scenarios()) {
         std::string questions;
-        for (const Json& scenario : read(one.name))
-            questions += (questions.empty() ? "" : " ") + scenario.value("question", "");
-        known.emplace_back(one.name, questions);
+        for (const Json& scenario : read(one.name)) {
+            const std::string question = scenario.value("question", "");
+            if (one.is_of_paper)
+                known.push_back({scenario.value("name", ""), question, true});
+            else
+                questions += (questions.empty() ? "" : " ") + question;
+        }
+        if (!one.is_of_paper) known.push_back({one.name, questions});
     }
     return known;
 }

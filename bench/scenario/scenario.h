@@ -47,8 +47,13 @@ struct Wanted {
     std::string build;  // for the implementation "build"
 };
 
-// The names of the scenarios in the program, with their questions.
-std::vector<std::pair<std::string, std::string>> known_scenarios();
+struct KnownScenario {
+    std::string name;
+    std::string question;
+    bool is_of_paper = false;  // for a paper's figure or finding (docs/papers.md)
+};
+// Those in the program; of a paper's file each by itself.
+std::vector<KnownScenario> known_scenarios();
 
 // Refuses unknown names, axes and values with a sentence.
 Result<Plan> expand(const Wanted& choice);

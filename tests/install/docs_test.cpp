@@ -106,6 +106,23 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
        "command": "weft bench bench/scenarios/paper/case.json",
        "rule": {"scenario": "case-fig3", "metric": "luck", "of": "nobody", "over": ["bytes>>1"]},
        "verdict": {"verdict": "not run"}},
+      {"id": "p-10", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft bench bench/scenarios/paper/case.json",
+       "rule": {"scenario": "case-fig3", "metric": "hidden", "of": "mpi", "to": "auto blocking",
+                "over": ["nodes>=2"], "to_where": ["bytes>=1G", "collective=iscan"],
+                "cells": "all", "at_least": 1},
+       "verdict": {"verdict": "not run"}},
+      {"id": "p-11", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft bench bench/scenarios/paper/case.json",
+       "rule": {"scenario": "case-1-skew", "metric": "blocking", "of": "auto",
+                "of_where": ["late=600us"], "to": "auto", "to_where": ["late=much"],
+                "cells": "all", "at_least": 1},
+       "verdict": {"verdict": "not run"}},
+      {"id": "p-12", "kind": "finding", "where": "1", "says": "x",
+       "command": "weft bench bench/scenarios/paper/case.json",
+       "rule": {"scenario": "case-1-skew", "metric": "blocking", "of": "auto",
+                "over": ["late=600us"], "cells": "all", "at_least": 1},
+       "verdict": {"verdict": "not run"}},
       {"id": "p-8", "kind": "opinion", "where": "1", "says": "x", "missing": "a tool",
        "verdict": {"verdict": "confirmed"}}]})";
     const Finished check = run("python3 -B " WEFT_SOURCE_DIR "/tools/docs/papers.py " WEFT_BUILD_DIR
@@ -115,17 +132,26 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
     for (const char* fault :
          {"p-0: a verdict without why\n",
           "p-1: expected a command, what is missing, or both; or ruled_out alone\n",
-          "p-2: no file docs/none.md\n", "p-3: weft has no subcommand none: weft none\n",
+          "p-2: no file docs/none.md\n",
+          "p-3: weft has no subcommand none: weft none\n",
           "p-4: no such test: unit/No.Test: ./dev test unit/No.Test\n",
           "p-5: unknown options: --none: weft simulate barrier --none\n",
           "p-6: no such scenarios: none.json: weft bench none.json\n",
           "p-7: a rule says what is measured (metric) and a bound (at_least, at_most), or that a "
           "test passes\n",
-          "p-8: confirmed, but its rule does not hold: 2.2e+04\n", "p-8: unknown kind\n",
-          "p-9: no member nobody in case-fig3\n", "p-9: unknown metric luck\n",
+          "p-8: confirmed, but its rule does not hold: 2.2e+04\n",
+          "p-8: unknown kind\n",
+          "p-9: no member nobody in case-fig3\n",
+          "p-9: unknown metric luck\n",
           "p-9: no condition: bytes>>1\n",
           "p-9: a rule about samples has of, cells (all, any, mean, median) and a bound\n",
-          "p-8: a verdict without why\n", "p-8: a verdict without a command\n", "p-8: twice\n"})
+          "p-10: hidden, but nobody computes in these cells of case-fig3\n",
+          "p-10: no cell of case-fig3 has nodes>=2 and bytes>=1G and collective=iscan\n",
+          "p-11: no condition: late=much\n",
+          "p-12: blocking is measured without lateness where ranks compute",
+          "p-8: a verdict without why\n",
+          "p-8: a verdict without a command\n",
+          "p-8: twice\n"})
         EXPECT_TRUE(contains(check.err, fault)) << fault << "in\n" << check.err;
 }
 

@@ -57,6 +57,22 @@ class Dev(unittest.TestCase):
         self.assertTrue(self.out.getvalue().endswith("The samples are in %s\n" % self.dev.SAMPLES))
         self.assertFalse(os.path.exists(self.dev.DRAWING))
 
+    def test_bench_of_a_paper_measures_judges_and_draws(self):
+        options = self.dev.paper_options(["--paper", "sci", "--set", "bytes=8", "--minutes=3"])
+        self.assertEqual(options, ("sci", 3.0, ["--set", "bytes=8", "--against", "mpich,openmpi"]))
+        self.assertEqual(self.dev.paper_options(["--paper=all", "--against=impi"]), ("all", 0, ["--against=impi"]))
+        self.assertIsNone(self.dev.paper_options(["overlap", "--set", "bytes=8"]))
+        calls = []
+        self.dev.report = lambda words: calls.append(words) or 0
+        with mock.patch.object(self.dev.subprocess, "call", lambda words: calls.append(words[2:]) or len(calls) % 2):
+            self.assertEqual(self.dev.bench_papers(*options), 1)  # measuring failed; the rest is done all the same
+        samples = os.path.join(self.folder, "report", "paper-sci.jsonl")
+        tools = os.path.join(ROOT, "tools", "docs")
+        self.assertEqual(calls, [
+            [os.path.join(tools, "measure.py"), os.path.join(self.folder, "weft"), "sci", "3.0", samples] + options[2],
+            [os.path.join(tools, "papers.py"), "--samples", samples],
+            [samples, "-o", samples.replace(".jsonl", ".html")]])
+
     def test_report_fails_without_matplotlib(self):
         with self.without_matplotlib():
             self.assertEqual(self.dev.report([SCHEMA_1]), 2)

@@ -263,6 +263,8 @@ TEST(Bench, MeasuresInTheJobOfAnotherLauncher) {
     const std::vector<Json> lines = lines_of(samples);
     EXPECT_EQ(of_kind(lines, "run").size(), 1u);
     EXPECT_EQ(of_kind(lines, "sample").size(), 2u * 3 * 2);
+    EXPECT_EQ(of_kind(lines, "cell").at(0).at("timer"), "clock");
+    EXPECT_EQ(of_kind(lines, "cell").at(0).at("barrier"), "ours");
     EXPECT_EQ(lines.back().at("complete"), true);
 }
 
@@ -357,6 +359,28 @@ TEST(Bench, HasTheScenariosThatItLists) {
         EXPECT_TRUE(contains("\n" + done.out, std::string("\n") + name + " "));
         expect_success(bench + name + std::string(" --plan --build somewhere"));
     }
+    // Those of papers stand apart, each with its own name.
+    const std::size_t papers = done.out.find("\nFor what five papers say (docs/papers.md):\n");
+    ASSERT_NE(papers, std::string::npos) << done.out;
+    EXPECT_GT(done.out.find("\nlibnbc-fig4 "), papers);
+    EXPECT_LT(done.out.find("\noverlap "), papers);
+    const Finished one = expect_success(bench + "libnbc-fig4 --plan");
+    EXPECT_TRUE(contains(one.out, "\"scenario\": \"libnbc-fig4\""));
+    EXPECT_FALSE(contains(one.out, "\"scenario\": \"libnbc-fig3-left\""));
+    const Finished all = expect_success(bench + "libnbc --plan");
+    EXPECT_TRUE(contains(all.out, "\"scenario\": \"libnbc-fig3-left\""));
+}
+
+// Weft's members are measured all the same, in a job of Weft's own.
+TEST(Bench, WhereNoMpiCanBeOnlyThatIsMissing) {
+    const Folder folder;
+    write(folder / "crowded.json", R"({"name": "crowded", "ranks": 4, "nodes": 2,
+        "members": [{"name": "auto"}, {"name": "mpi", "implementation": "mpi"}]})");
+    const Finished plan =
+        expect_success(bench + (folder / "crowded.json") + " --against mpich --plan");
+    EXPECT_TRUE(contains(plan.out, "\"launcher\": \"\"")) << plan.out;
+    EXPECT_TRUE(contains(plan.out, "\"name\": \"auto\"")) << plan.out;
+    EXPECT_FALSE(contains(plan.out, "mpich")) << plan.out;
 }
 
 // Two values would be two jobs, each with all of its ranks on one core.

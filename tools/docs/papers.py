@@ -1,10 +1,12 @@
 """Writes docs/papers.md, the ledger of what five papers say and what answers it here, from docs/papers/*.json.
 
 usage: papers.py PROGRAM [--check [FOLDER] | --judge]
+       papers.py --samples FILE... [--write [FOLDER]]
 
 PROGRAM is a built weft. With a FOLDER the ledger there is checked, and no page. --check writes nothing: it fails if the page is not what would be written, or an item
 names what does not exist, lacks a command and a reason, or has another verdict than its rule gives now, where
-the rule is about output that is always the same. --judge prints what each such rule finds.
+the rule is about output that is always the same. --judge prints what each such rule finds. --samples judges the rules about
+`weft bench` by files of samples; with --write the verdicts go into the ledger (of FOLDER).
 """
 
 import functools
@@ -15,6 +17,8 @@ import re
 import shlex
 import subprocess
 import sys
+
+import conditions
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LEDGER = "docs/papers"
@@ -33,17 +37,20 @@ METRICS = {
     "work": "the computation alone",
     "start": "the time in the start",
     "tests": "the time in tests",
-    "overhead": "start + tests + wait: what the program loses",
+    "wait": "the time in the wait",
+    "overhead": "start + tests + wait of a rank: what the program loses",
+    "delivery": "from the last rank's start until the last rank has its result",
     "total": "start, computation and wait",
     "hidden": "100 (work + blocking - total) / min(work, blocking), in percent",
     "ratio": "total, or blocking where nothing is computed",
     "cpu": "CPU time of all threads of the process",
+    "user": "... of it, in the program",
+    "system": "... of it, in the kernel",
     "cpu_share": "100 cpu / total, in percent",
     "cpu_outside": "100 (cpu - work) / total, in percent",
     "idle": "total - cpu",
     "idle_share": "100 - cpu_share, in percent",
 }
-CONDITION = re.compile(r"(bytes|ranks|nodes|rate|late|collective|algorithm|timer|barrier)(>=|<=|=)\S+")
 CELLS = ("all", "any", "mean", "median")
 FIELDS = {"id", "kind", "where", "says", "files", "command", "rule", "verdict", "ruled_out", "missing"}
 BOUNDS = ("at_least", "at_most")
@@ -74,7 +81,18 @@ member of it, and one of these:
 %s
 
 A rule with `in_words` in the data has to be judged by a reader: its words are not columns of samples. *Median interval*: the
-median decides; *whole interval*: both ends of its 95 %% interval are within the bound.
+median decides; *whole interval*: both ends of its 95 %% interval are within the bound. `./dev bench --paper NAME` measures the
+scenarios of a paper and judges them; `tools/docs/papers.py --samples FILES` judges samples that are there:
+
+- A *cell* is a point of the scenario's axes that meets the rule's conditions. A quotient of two members is taken repetition by
+  repetition where they took turns, and of the medians where the rule compares two cells; its interval then reaches from the
+  lower end / the upper to the upper / the lower. *mpi* is each MPI, with cells of its own.
+- The *effect* is what the rule asks for: from no difference (a quotient of 1; of other figures 0) to its nearest bound. Where
+  the bound is 1, the rule asks for a direction only, and the effect is as large as what was found.
+- A cell is *clear* if the interval of the member measured twice (A/A), in what the rule measures, is not wider than the effect.
+  Others are not counted, and neither are those without an interval (fewer than 6 repetitions).
+- In every cell: one clear cell outside of the bound is *not confirmed*. In some cell: one inside is *confirmed*. Otherwise at
+  least half of the cells have to be clear, or it *cannot be seen here*; nor can it where all cells are missing.
 """ % "\n".join("| %s | %s |" % (name.replace("_", " "), text) for name, text in METRICS.items())
 
 
@@ -229,6 +247,39 @@ def judge(program, item):
 
 # --- Faults ----------------------------------------------------------------------------------------
 
+@functools.lru_cache(None)
+def planned(program):
+    """What `weft bench` would measure of the papers' scenarios in the program: the cells of each."""
+    known = sorted(path for path in scenarios() if "/paper/" in path)
+    status, out = run(program, " ".join(["weft bench --plan"] + [os.path.basename(path)[:-len(".json")] for path in known]))
+    cells, decoder, at = {}, json.JSONDecoder(), 0
+    while status == 0 and out[at:].strip():
+        job, at = decoder.raw_decode(out, at + len(out[at:]) - len(out[at:].lstrip()))
+        for contest in job["contests"]:
+            for cell in contest["cells"]:
+                cells.setdefault(cell["scenario"], []).append(cell)
+    return cells
+
+
+def faults_of_cells(program, rule):
+    """That cells of the scenario meet the conditions, and that what the rule is about is measured there."""
+    cells = planned(program).get(rule["scenario"], [])
+    if not cells:
+        return ["the program has no scenario " + rule["scenario"]]
+    faults = []
+    for side in [side for side in ("of", "to") if side in rule]:
+        wanted = rule.get("over", []) + rule.get(side + "_where", [])
+        metric = rule.get(side + "_metric", rule["metric"]) if side == "to" else rule["metric"]
+        met = [cell for cell in cells if conditions.meets_all(cell, wanted)]
+        if not met:
+            faults.append("no cell of %s has %s" % (rule["scenario"], " and ".join(wanted)))
+        elif metric in ("hidden", "work", "tests") and not any(map(conditions.computes, met)):
+            faults.append("%s, but nobody computes in these cells of %s" % (metric, rule["scenario"]))
+        elif metric == "blocking" and any(one.startswith("late") for one in wanted) and all(map(conditions.computes, met)):
+            faults.append("blocking is measured without lateness where ranks compute: a condition about late selects nothing")
+    return faults
+
+
 def faults_of_measurement(rule, scenario):
     """Of a rule about samples: that its words can be looked up in them."""
     members = [member.get("name") for member in scenario["members"]]
@@ -237,13 +288,13 @@ def faults_of_measurement(rule, scenario):
     faults += ["unknown metric " + str(rule.get(name)) for name in ("metric", "to_metric")
                if rule.get(name, "start") not in METRICS]
     faults += ["no condition: " + one for name in ("over", "of_where", "to_where") for one in rule.get(name, [])
-               if not CONDITION.fullmatch(one)]
+               if not conditions.is_one(one)]
     if "of" not in rule or rule.get("cells") not in CELLS or not is_bounded(rule):
         faults.append("a rule about samples has of, cells (%s) and a bound" % ", ".join(CELLS))
     return faults
 
 
-def faults_of_rule(item):
+def faults_of_rule(program, item):
     rule = item["rule"]
     if rule == {"test": "passes"}:
         return [] if item["command"].startswith("./dev test ") else ["a rule about a test, without one"]
@@ -255,7 +306,7 @@ def faults_of_rule(item):
         if scenario is None:
             return ["no scenario %s in %s" % (rule.get("scenario"), path)]
         if not rule.get("in_words"):
-            return faults_of_measurement(rule, scenario)
+            return faults_of_measurement(rule, scenario) or faults_of_cells(program, rule)
     if "metric" in rule and is_bounded(rule):
         return []
     return ["a rule says what is measured (metric) and a bound (at_least, at_most), or that a test passes"]
@@ -288,7 +339,7 @@ def faults_of(program, item):
         return faults + [fault + ": " + item["command"]]
     if "rule" not in item:
         return faults + ["a command without a rule"]
-    faults += faults_of_rule(item)
+    faults += faults_of_rule(program, item)
     if not faults and is_always_the_same(item):
         try:
             holds, found = judge(program, item)
@@ -413,7 +464,35 @@ def page_of(ledger):
     return "\n".join(parts)
 
 
+def judge_samples(files, folder, is_to_write):
+    """Prints the verdicts of rules about samples."""
+    import judge as by_samples
+    ledger = papers(folder)
+    try:
+        judged = list(by_samples.judge_all(ledger, files))
+    except by_samples.samples.SampleError as error:
+        print("papers.py: %s" % error, file=sys.stderr)
+        return 2
+    for item, one in judged:
+        if one is None:
+            print("%-32s %-20s %s" % (item["id"], "for a reader", words_of_rule(item["rule"])))
+            continue
+        print("%-32s %-20s %s" % (item["id"], one.verdict, one.why))
+        item["verdict"] = {"verdict": one.verdict, "why": one.why, "date": one.date, "machine": one.machine}
+    counts = ["%d %s" % (sum(1 for _, one in judged if one and one.verdict == name), name) for name in VERDICTS[:3]]
+    print("%s, %d for a reader" % (", ".join(counts), sum(1 for _, one in judged if one is None)))
+    if is_to_write:
+        for path, paper in zip(sorted(glob.glob(os.path.join(folder, "*.json"))), ledger):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(json.dumps(paper, indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
 def main():
+    if sys.argv[1:2] == ["--samples"]:
+        words = sys.argv[2:]
+        at = words.index("--write") if "--write" in words else len(words)
+        return judge_samples(words[:at], (words[at + 1:] or [os.path.join(ROOT, LEDGER)])[0], at < len(words))
     program, action = sys.argv[1], sys.argv[2:]
     is_own = len(action) < 2
     ledger = papers(os.path.join(ROOT, LEDGER) if is_own else action[1])

@@ -1,0 +1,289 @@
+"""Judges the ledger's rules about `weft bench` by samples (docs/measuring.md). Medians, intervals and shares are the report's."""
+
+import os
+import re
+import statistics
+import sys
+
+import conditions
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+from report import samples, stats, words  # noqa: E402
+from report.experiment import experiments  # noqa: E402
+
+MPIS = ("mpich", "openmpi", "impi")
+# Axes that must be the same in both cells of a quotient, unless the rule's conditions choose them.
+SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer")
+SUMS = {"overhead": ("start", "tests", "wait")}  # of each rank
+SHARES = {  # of the slowest rank's times
+    "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),
+    "idle_share": (("cpu", "total"), lambda cpu, total: 100 - 100 * cpu / total),
+    "cpu_outside": (("cpu", "work", "total"), lambda cpu, work, total: 100 * (cpu - work) / total),
+    "idle": (("total", "cpu"), lambda total, cpu: total - cpu),
+}
+PERCENT = ("hidden", "cpu_share", "idle_share", "cpu_outside")
+
+
+# --- One cell ----------------------------------------------------------------------------------------
+
+class Cell:
+    """A member in a contest."""
+
+    def __init__(self, experiment, contest, member):
+        self.experiment = experiment
+        self.contest = contest
+        self.member = member
+        self.head = member.head
+        self.mpi = contest.head.get("mpi") or experiment.run.head.get("mpi") or ""
+
+    def of(self, member):
+        return Cell(self.experiment, self.contest, member)
+
+    def is_called(self, name):
+        """Whether the scenario calls it so. There "mpi" stands for each MPI, which gives its samples their names."""
+        first, _, rest = self.member.name.partition(" ")
+        given = (("mpi " + rest).strip(), rest) if first in MPIS else (self.member.name,)
+        return name in given
+
+    def where(self):
+        """In words, without what is the same in all cells of the scenario."""
+        parts = [self.experiment.group_of(self.contest), words.size(self.contest.bytes) if self.contest.bytes else "",
+                 "beside " + re.sub(r" [^A-Z(]*\d.*", "", self.mpi) if self.mpi else ""]
+        text = ", ".join(filter(None, parts))
+        return text if self.experiment.axes else ", ".join(filter(None, [self.head["collective"], text]))
+
+    def series(self, metric):
+        """By repetition; {}: not measured. (Not of hidden, which is a share of medians.)"""
+        if metric in SUMS:
+            at = [self.head["columns"].index(name) for name in SUMS[metric] if name in self.head["columns"]]
+            if len(at) < len(SUMS[metric]):
+                return {}
+            return {sample["repetition"]: max(sum(rank[i] or 0 for i in at) for rank in sample["ranks"])
+                    for sample in self.member.cell.samples}
+        if metric in SHARES:
+            columns, share = SHARES[metric]
+            times = [self.member.times(column) for column in columns]
+            total = times[columns.index("total")]
+            return {key: share(*(one[key] for one in times)) for key in total
+                    if total[key] > 0 and all(key in one for one in times)}
+        return self.member.times("total" if metric == "ratio" else metric)
+
+    def estimate(self, metric):
+        if metric == "hidden":
+            return self.contest.hidden(self.member)
+        found = self.series(metric)
+        return stats.estimate(found.values(), self.experiment.statistic) if found else None
+
+    def operation_us(self):
+        found = self.estimate("blocking")
+        return found.value if found else None
+
+    def meets_all(self, wanted):
+        return conditions.meets_all(self.head, wanted, self.operation_us())
+
+    def key(self, without):
+        return [self.mpi] + [self.head.get(axis) for axis in SAME if axis not in without]
+
+
+def quotient(of, metric, to, to_metric):
+    """The estimate of one / the other; None: there is none, as the other is not above 0."""
+    if of.contest is to.contest and "hidden" not in (metric, to_metric):
+        return stats.ratio(of.series(metric), to.series(to_metric))
+    a, b = of.estimate(metric), to.estimate(to_metric)
+    if a is None or b is None or b.value <= 0:
+        return None
+    if not a.has_interval or not b.has_interval or b.low <= 0:
+        return stats.Estimate(a.value / b.value, None, None, [])
+    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return stats.Estimate(a.value / b.value, min(ends), max(ends), [])
+
+
+def aa_width(cell, rule):
+    """How wide the interval of the member measured twice is, in what the rule measures; None: it has none."""
+    if cell.contest.again is None:
+        return None
+    again, twin = cell.of(cell.contest.again), cell.of(cell.contest.twin())
+    found = (quotient(again, rule["metric"], twin, rule["metric"]) if "to" in rule else again.estimate(rule["metric"]))
+    return found.high - found.low if found is not None and found.has_interval else None
+
+
+# --- The cells of a rule -------------------------------------------------------------------------------
+
+class Finding:
+    """What a rule found in one cell, or in a pair."""
+
+    def __init__(self, cell, found, width):
+        self.cell = cell
+        self.found = found
+        self.width = width  # of A/A
+
+
+def bounds_of(rule):
+    return [rule[name] for name in ("at_least", "at_most") if name in rule]
+
+
+def margin(value, rule):
+    """How far inside the bounds; below 0: outside."""
+    return min(([value - rule["at_least"]] if "at_least" in rule else []) +
+               ([rule["at_most"] - value] if "at_most" in rule else []))
+
+
+def holds(found, rule):
+    if rule.get("interval") == "whole":
+        return found.has_interval and margin(found.low, rule) >= 0 and margin(found.high, rule) >= 0
+    return margin(found.value, rule) >= 0
+
+
+def effect(found, rule):
+    """How large what the rule asks for is: from no difference (1 of a quotient, 0 of a value) to its nearest bound. Where a bound is
+    that itself, the rule asks for a direction only: as large as what was found."""
+    neutral = 1 if "to" in rule else 0
+    nearest = min(abs(bound - neutral) for bound in bounds_of(rule))
+    return nearest or abs(found.value - neutral)
+
+
+def is_clear(finding, rule):
+    return finding.width is not None and finding.width <= effect(finding.found, rule)
+
+
+def pairs_of(rule, cells):
+    """The cells that the rule compares: (of, to), to is None where it is about a value."""
+    over = rule.get("over", [])
+    of = [cell for cell in cells if cell.is_called(rule["of"]) and cell.meets_all(over + rule.get("of_where", []))]
+    if "to" not in rule:
+        return [(cell, None) for cell in of]
+    to = [cell for cell in cells if cell.is_called(rule["to"]) and cell.meets_all(over + rule.get("to_where", []))]
+    if "to_where" not in rule:
+        return [(one, other) for one in of for other in to if one.contest is other.contest]
+    # Of another contest, which differs in what the conditions choose.
+    chosen = map(conditions.axis_of, rule.get("of_where", []) + rule["to_where"])
+    free = {"link" if axis == "rate" else axis for axis in chosen}
+    return [(one, other) for one in of for other in to if one.key(free) == other.key(free)]
+
+
+def findings_of(rule, cells):
+    """Findings, and how many pairs have none."""
+    found, without = [], 0
+    for of, to in pairs_of(rule, cells):
+        value = of.estimate(rule["metric"]) if to is None else \
+            quotient(of, rule["metric"], to, rule.get("to_metric", rule["metric"]))
+        if value is None:
+            without += 1
+            continue
+        widths = [aa_width(cell, rule) for cell in ((of,) if to is None or to.contest is of.contest else (of, to))]
+        found.append(Finding(of, value, None if None in widths else max(widths)))
+    return found, without
+
+
+# --- The verdict ----------------------------------------------------------------------------------------
+
+def together(findings, how):
+    """The mean or median of the cells."""
+    middle = {"mean": statistics.fmean, "median": statistics.median}[how]
+    found = [one.found for one in findings]
+    ends = [middle(values) if None not in values else None
+            for values in ([one.low for one in found], [one.high for one in found])]
+    return stats.Estimate(middle([one.value for one in found]), *ends, [])
+
+
+def figure(value, rule):
+    if "to" in rule:
+        return "%.3g" % value
+    return "%.3g %%" % value if rule["metric"] in PERCENT else \
+        ("-" if value < 0 else "") + words.time(abs(value))
+
+
+def with_interval(found, rule):
+    text = figure(found.value, rule)
+    return text + " (%s to %s)" % (figure(found.low, rule), figure(found.high, rule)) if found.has_interval else text
+
+
+def bounds_words(rule):
+    return " and ".join("%s %s" % (name.replace("_", " "), figure(rule[name], rule))
+                        for name in ("at_least", "at_most") if name in rule)
+
+
+def measured_words(rule):
+    text = "%s of %s" % (rule["metric"].replace("_", " "), rule["of"])
+    if "to" in rule:
+        text += " / %s of %s" % (rule.get("to_metric", rule["metric"]).replace("_", " "), rule["to"])
+    return text
+
+
+class Judged:
+    def __init__(self, verdict, why, run=None):
+        self.verdict = verdict
+        self.why = why
+        self.date = run.head["date"][:10] if run else ""
+        host = run.head["host"] if run else {}
+        self.machine = "%s cores, %s, Linux %s" % (host.get("cpus", "?"), host.get("cpu", "unknown CPU"),
+                                                   host.get("kernel", "?"))
+
+
+def judge(rule, measured):
+    """Judges a rule by the experiments of its scenario."""
+    run = measured[0].run
+    cells = [Cell(one, contest, member) for one in measured for contest in one.contests
+             for member in contest.members + ([contest.again] if contest.again else [])]
+    findings, without = findings_of(rule, cells)
+    if not findings:
+        lines = [line for one in measured for line in one.missing]
+        names = (rule["of"], rule.get("to"))
+        named = [line for line in lines if line.get("member") in names] or lines
+        reasons = list(dict.fromkeys("%s: %s" % (line.get("member", "all"), line["why"]) for line in named))
+        if without:
+            reasons.append("%s has no value there" % measured_words(rule))
+        return Judged("cannot be seen here", "all its cells are missing" + "".join("; " + one for one in reasons), run)
+    clear = [one for one in findings if is_clear(one, rule)]
+    how = rule["cells"]
+    inside = [one for one in clear if holds(one.found, rule)]
+    verdict = verdict_of(how, rule, findings, clear, inside)
+    shown = clear or findings
+    worst = (max if how == "any" else min)(shown, key=lambda one: margin(one.found.value, rule))
+    text = measured_words(rule)
+    if how in ("mean", "median"):
+        text += ", %s of the cells: %s" % (how, with_interval(together(shown, how), rule))
+        text += "; the worst cell %s" % with_interval(worst.found, rule)
+    else:
+        text += ", %s cell: %s" % ("the best" if how == "any" else "the worst", with_interval(worst.found, rule))
+    where = worst.cell.where()
+    text += " (%s)" % where if where else ""
+    text += "; %s asked" % bounds_words(rule)
+    text += "; %d of %d cells hold" % (len(inside), len(clear)) if len(findings) > 1 and clear else ""
+    if len(clear) < len(findings):
+        text += "; in %d of %d cells chance (A/A) is as large as the effect, or its interval unknown" % (
+            len(findings) - len(clear), len(findings))
+    text += "; %d cells have no value" % without if without else ""
+    return Judged(verdict, text, run)
+
+
+def verdict_of(how, rule, findings, clear, inside):
+    is_seen = 2 * len(clear) >= len(findings) and clear
+    if how == "any" and inside:
+        return "confirmed"
+    if how == "all" and len(inside) < len(clear):
+        return "not confirmed"  # one counterexample that chance cannot explain
+    if not is_seen:
+        return "cannot be seen here"
+    if how in ("mean", "median"):
+        return "confirmed" if holds(together(clear, how), rule) else "not confirmed"
+    return "confirmed" if how == "all" else "not confirmed"
+
+
+def read(files):
+    """The experiments of files of samples, by scenario."""
+    found = {}
+    for file in files:
+        runs, interruption = samples.read(file)
+        for one in experiments(runs, interruption):
+            found.setdefault(one.name, []).append(one)
+    return found
+
+
+def judge_all(ledger, files):
+    """For each item with a rule about samples: (item, Judged), or (item, None) where a reader has to judge."""
+    measured = read(files)
+    for item in (item for paper in ledger for item in paper["items"]):
+        rule = item.get("rule", {})
+        if rule.get("scenario") in measured and not item.get("ruled_out"):
+            yield item, None if rule.get("in_words") else judge(rule, measured[rule["scenario"]])
