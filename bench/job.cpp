@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <fstream>
 #include <set>
 
 #include "c_api/guard.h"
@@ -31,13 +32,20 @@ void must(weft_status status, const char* call) {
     fail("%s: %s: %s", call, weft_status_name(status), weft_last_detail());
 }
 
-double cpu_seconds() {
+CpuTime cpu_time() {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    const auto us = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
     };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+    return {us(usage.ru_utime), us(usage.ru_stime)};
+}
+
+double resident_kib() {
+    double pages = 0;
+    std::ifstream("/proc/self/statm") >> pages >>
+        pages;  // all of its memory, then what is resident
+    return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
 }
 
 std::string transports_in_use(const Job& job) {

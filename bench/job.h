@@ -27,8 +27,15 @@ void must(weft_status status, const char* call);
 // Ends the process with status 1, after a message.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// CPU time used by all threads of this process so far.
-double cpu_seconds();
+// CPU time used by all threads of this process so far, in microseconds.
+struct CpuTime {
+    double user = 0;
+    double system = 0;
+};
+CpuTime cpu_time();
+
+// The memory of this process that is in use, in KiB.
+double resident_kib();
 
 // Every rank's `mine`, in rank order. Collective.
 template <class T>

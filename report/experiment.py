@@ -106,7 +106,7 @@ class Contest:
         """Whom the repeated member repeats."""
         def kind(member):
             return {key: value for key, value in member.head.items()
-                    if key not in ("id", "member", "again", "work_iterations", "columns")}
+                    if key not in ("id", "member", "again", "work_iterations", "columns", "resident_kib")}
         return next((member for member in self.members if kind(member) == kind(self.again)), self.baseline)
 
     @functools.cached_property

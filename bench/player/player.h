@@ -2,6 +2,7 @@
 // timer. One file each; the table in players.cpp says which names they have.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <string>
 
@@ -32,6 +33,8 @@ class Player {
         wait();
     }
     virtual void barrier() = 0;
+    // How many messages came before their receive, in this process so far; NaN: nobody counts them.
+    virtual double unexpected_messages() const { return std::nan(""); }
     // The communicator whose case is measured; only Weft's players have one of their own.
     virtual Job job(const Job& world) const { return world; }
 };

@@ -1,6 +1,7 @@
 #include "bench/player/weft.h"
 
 #include "bench/engines.h"
+#include "c_api/guard.h"
 
 namespace weft::bench {
 
@@ -82,6 +83,14 @@ void WeftPlayer::call(const Collective& c, Case& k) {
 }
 
 void WeftPlayer::barrier() { must(api_, api_.barrier.call(comm_), "weft_barrier"); }
+
+double WeftPlayer::unexpected_messages() const {
+    if (&api_ != &own_api) return Player::unexpected_messages();
+    std::uint64_t sum = 0;
+    for (const auto& transport : c_api::current_process()->transports())
+        sum += transport->unexpected_messages();
+    return static_cast<double>(sum);
+}
 
 Job WeftPlayer::job(const Job& world) const { return {world.rank, world.ranks, comm_, &api_}; }
 

@@ -25,6 +25,7 @@ class WeftPlayer final : public Player {
     void wait() override;
     void call(const Collective& c, Case& k) override;
     void barrier() override;
+    double unexpected_messages() const override;
     Job job(const Job& world) const override;
 
   private:

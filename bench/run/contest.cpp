@@ -35,6 +35,13 @@ constexpr int repetitions_min = 6;  // of which there is an interval
 
 // One repetition on one rank, in microseconds; in the order of `columns`.
 struct Times {
+    void count_cpu_since(const CpuTime& begin) {
+        const CpuTime now = cpu_time();
+        user = now.user - begin.user;
+        system = now.system - begin.system;
+        cpu = user + system;
+    }
+
     double blocking = 0;
     double work = 0;
     double start = 0;
@@ -47,9 +54,13 @@ struct Times {
     double allocations = std::nan("");  // of the start: a number
     double core = std::nan("");         // time that a process of lowest priority lost on this core
     double delivery = std::nan("");     // of the last rank: from the last start to its end
+    double user = 0;                    // the parts of cpu
+    double system = 0;
+    double unexpected = std::nan("");  // a number of messages
 };
-constexpr const char* columns[] = {"blocking", "work",  "start", "tests",       "wait", "total",
-                                   "cpu",      "begun", "done",  "allocations", "core", "delivery"};
+constexpr const char* columns[] = {"blocking", "work",     "start", "tests",  "wait",
+                                   "total",    "cpu",      "begun", "done",   "allocations",
+                                   "core",     "delivery", "user",  "system", "unexpected"};
 static_assert(sizeof(Times) == std::size(columns) * sizeof(double));
 
 double rounded(double us) { return std::round(us * 1000) / 1000; }
@@ -95,6 +106,7 @@ class Member {
 
     const Cell& cell;
     std::unique_ptr<Player> player;
+    double resident_kib = 0;     // of the process after its first operations: the largest rank's
     std::vector<double> totals;  // rank 0: by repetition, the slowest rank's
 
   private:
@@ -244,8 +256,9 @@ class Runner {
         member.fill(++fill_seed_);
         use_up_burst();
         barrier();
+        const double unexpected = member.player->unexpected_messages();
         if (late > 0) pause(late);
-        const double cpu_begin = cpu_seconds();
+        const CpuTime cpu = cpu_time();
         const std::uint64_t allocations_begin = allocations();
         const double begin = watch_.us();
         member.start();
@@ -270,7 +283,8 @@ class Runner {
         const double end = watch_.us();
         times.wait = end - waiting;
         times.total = end - begin;
-        times.cpu = (cpu_seconds() - cpu_begin) * 1e6;
+        times.count_cpu_since(cpu);
+        times.unexpected = member.player->unexpected_messages() - unexpected;
         times.begun = begin - origin_us_;
         times.done = end - origin_us_;
         member.check();
@@ -283,7 +297,7 @@ class Runner {
         member.fill(++fill_seed_);
         const CoreTime core = measure_core_time(run_.world, work_us_, [&] {
             const double begin = watch_.us();
-            const double cpu_begin = cpu_seconds();
+            const CpuTime cpu = cpu_time();
             member.start();
             times.start = watch_.us() - begin;
             work_.run();
@@ -291,7 +305,7 @@ class Runner {
             member.player->wait();
             times.wait = watch_.us() - waiting;
             times.total = watch_.us() - begin;
-            times.cpu = (cpu_seconds() - cpu_begin) * 1e6;
+            times.count_cpu_since(cpu);
         });
         times.core = core.lost;
         member.check();
@@ -351,6 +365,7 @@ class Runner {
             std::vector<double> samples;
             const int pilots = static_cast<int>(std::clamp(pilots_us / us, 3.0, 11.0));
             for (int k = 0; k < pilots; ++k) samples.push_back(operate(member, false, 0).total);
+            member.resident_kib = slowest(run_.world, resident_kib());
             member.player->leave();
             if (i == 0) blocking_us = std::max(slowest(run_.world, median(samples)), 1.0);
         }
@@ -371,6 +386,7 @@ class Runner {
             line["transport"] = over;
             line["work_iterations"] = work_.steps();
             line["timer_ns"] = rounded(watch_.cost_ns());
+            line["resident_kib"] = member->resident_kib;
             line["columns"] = columns;
             run_.samples.write(line);
         }

@@ -227,6 +227,8 @@ class Combining {
 class Transport : public CompletionSource {
   public:
     virtual Usage usage() const { return {}; }
+    // How many messages, or their announcements, came before their receive. Any thread may ask.
+    virtual std::uint64_t unexpected_messages() const { return 0; }
 
     // (The lane is passed by reference so that the other arguments fit into registers. A token that
     // is read from the stack in another width than it was written waits for all earlier stores;

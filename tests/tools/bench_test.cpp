@@ -251,6 +251,36 @@ TEST(Bench, StartsLateRanksLate) {
     for (const double us : times(lines, cell, "total")) EXPECT_GE(us, 4000);
 }
 
+TEST(Bench, CountsMessagesBeforeTheirReceiveAndTellsUserFromSystem) {
+    const Folder folder;
+    write(folder / "early.json", R"({"name": "early", "bytes": 8, "cores": "none",
+        "transport": "tcp", "compute": {"who": "none"}, "late": {"who": [1], "by": "20ms"},
+        "repetitions": 6, "until": 0,
+        "members": [{"engine": "manual"}, {"implementation": "sockets"}]})");
+    const std::string samples = folder / "samples";
+    expect_success(bench + (folder / "early.json") + " --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const std::vector<Json> cells = of_kind(lines, "cell");
+    ASSERT_EQ(cells.size(), 2u);
+    EXPECT_EQ(std::ranges::max(times(lines, cells[0], "unexpected")), 1) << "rank 1 is late";
+    for (const Json& cell : cells) {
+        EXPECT_GT(cell.at("resident_kib"), 1000);
+        const Json& columns = cell.at("columns");
+        for (const Json& sample : of_kind(lines, "sample")) {
+            if (sample.at("cell") != cell.at("id")) continue;
+            for (const Json& rank : sample.at("ranks")) {
+                const auto value = [&](const char* column) -> const Json& {
+                    return rank.at(static_cast<std::size_t>(std::ranges::find(columns, column) -
+                                                            columns.begin()));
+                };
+                EXPECT_NEAR(value("user").get<double>() + value("system").get<double>(),
+                            value("cpu").get<double>(), 0.01);
+                EXPECT_EQ(value("unexpected").is_null(), cell.at("member") == "sockets");
+            }
+        }
+    }
+}
+
 // Two ranks that something else than `weft run` starts.
 TEST(Bench, MeasuresInTheJobOfAnotherLauncher) {
     const Folder folder;

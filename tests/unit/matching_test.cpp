@@ -246,6 +246,7 @@ TEST(UnexpectedStore, KeepsMessagesAndCountsTheirBytes) {
     for (KeptMessage* message : {empty, small, announced}) store.release(message);
     EXPECT_EQ(store.bytes(), 0u);
     EXPECT_EQ(store.bytes_max(), 1010u);
+    EXPECT_EQ(store.taken(), 3u);
 }
 
 TEST(UnexpectedStore, WithoutMemoryTakesWhatWasGivenBackOrNothing) {

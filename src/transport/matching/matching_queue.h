@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -38,7 +39,9 @@ class UnexpectedStore {
     // A message of which only the announcement has arrived.
     Message* announce(std::size_t bytes) {
         Message* message = messages_.try_take();
-        if (message != nullptr) *message = {.bytes = bytes};
+        if (message == nullptr) return nullptr;
+        *message = {.bytes = bytes};
+        taken_.store(taken_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return message;
     }
 
@@ -63,6 +66,8 @@ class UnexpectedStore {
     // Of the messages that there is room for now, and the most there were.
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t bytes_max() const { return bytes_max_; }
+    // How many there have been. Any thread may ask.
+    std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
     std::size_t held_bytes() const { return messages_.held_bytes() + blocks_.held_bytes(); }
 
   private:
@@ -70,6 +75,7 @@ class UnexpectedStore {
     BlockPool blocks_;
     std::uint64_t bytes_ = 0;
     std::uint64_t bytes_max_ = 0;
+    std::atomic<std::uint64_t> taken_ = 0;
 };
 
 // How a post ended.

@@ -65,6 +65,7 @@ class ShmTransport final : public Transport, public Combining {
 
     const char* name() const override { return "shm"; }
     Usage usage() const override;
+    std::uint64_t unexpected_messages() const override { return unexpected_.taken(); }
     Abilities abilities() const override;
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
