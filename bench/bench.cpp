@@ -250,6 +250,15 @@ void add_tune(CLI::App& app) {
         ->capture_default_str();
     command->add_flag("--all-repetitions", options->all_repetitions,
                       "Measure every algorithm so often, also slow ones and narrow intervals");
+    CLI::Option* const overlapped = command->add_flag(
+        "--overlapped", options->overlapped,
+        "Rank by the time beside a computation that takes as long, separately for each engine");
+    command
+        ->add_option("--engine,--engines", options->engines,
+                     "With these alone, such as thread,auto; default: WEFT_ENGINE, or manual, "
+                     "thread, kernel and auto")
+        ->delimiter(',')
+        ->needs(overlapped);
     command->add_option("-o,--output", options->output, "The table")->capture_default_str();
     add_place_options(*command, options->place);
     command->callback([options] { end_with(tune(*options)); });

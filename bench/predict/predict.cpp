@@ -288,7 +288,7 @@ int run_predict_rank(const Json& json, const Cell& place, const Json& about) {
             if (by_model && std::ranges::find(all, *by_model, &Candidate::setting) == all.end())
                 all.push_back(make_candidate(job, *subject.spec, *by_model));
             const Timings timings = measure_candidates(
-                subject, topology, bytes, all, options.repetitions, Endurance::all, rest_ns);
+                subject, topology, bytes, all, {options.repetitions, Endurance::all, rest_ns});
             all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(candidates.size()));
             free_candidates(all);
             if (job.rank != 0) continue;

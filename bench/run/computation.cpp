@@ -48,9 +48,8 @@ double us_of(void (*step)()) {
     return median(samples);
 }
 
-}  // namespace
-
-double Computation::calibrate_step_us(Compute::What what) {
+// On this rank.
+double step_us_of(Compute::What what) {
     // Its thread of asynchronous progress may run already: this was measured before.
     if (const Mpi* mpi = Mpi::of_this_job(); mpi && what == Compute::What::loop)
         return mpi->ns_per_iteration() / 1000;
@@ -62,6 +61,14 @@ double Computation::calibrate_step_us(Compute::What what) {
         case Compute::What::spinner: break;
     }
     return 0.001;
+}
+
+}  // namespace
+
+double Computation::calibrate_step_us(const Job& job, Compute::What what) {
+    // Ranks may share a core, and then some measure too long a time: the fastest is right.
+    const std::vector<double> steps = gather(job, std::vector<double>{step_us_of(what)});
+    return *std::ranges::min_element(steps);
 }
 
 Computation::Computation(Compute::What what, double us, double step_us)

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "bench/job.h"
 #include "bench/scenario/cell.h"
 
 namespace weft::bench {
@@ -21,8 +22,8 @@ class Computation {
     std::int64_t steps() const { return steps_; }
     bool is_any() const { return steps_ > 0; }
 
-    // How long one step takes, on this rank.
-    static double calibrate_step_us(Compute::What what);
+    // How long one step takes on the fastest rank. Collective.
+    static double calibrate_step_us(const Job& job, Compute::What what);
 
   private:
     Compute::What what_ = Compute::What::loop;

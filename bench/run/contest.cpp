@@ -349,10 +349,7 @@ class Runner {
             std::clamp<std::int64_t>(warm_bytes / std::max<std::int64_t>(place_.bytes, 1), 4, 128);
         constexpr double pilots_us = 200'000;
         const Compute& wanted = place_.compute;
-        // Ranks may share a core, and then some measure too long a time: the fastest is right.
-        const std::vector<double> steps =
-            gather(run_.world, std::vector<double>{Computation::calibrate_step_us(wanted.what)});
-        const double step_us = *std::min_element(steps.begin(), steps.end());
+        const double step_us = Computation::calibrate_step_us(run_.world, wanted.what);
         double blocking_us = 0;
         for (std::size_t i = 0; i < members_.size(); ++i) {
             Member& member = *members_[i];

@@ -1,11 +1,13 @@
 #include "bench/tune/measure.h"
 
 #include <algorithm>
+#include <limits>
 #include <random>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/setting.h"
+#include "bench/run/computation.h"
 #include "bench/sleep.h"
 #include "bench/tune/contest.h"
 #include "lab/steps.h"
@@ -34,18 +36,25 @@ std::vector<std::string> parameters_of(const algorithm::Algorithm& known,
     return {""};
 }
 
+// What the ranks do besides a call.
+struct Besides {
+    std::int64_t rest_ns;          // before it
+    Computation computation = {};  // between start and wait
+};
+
 // False: the algorithm does not support such a call.
-bool run_once(const Collective& collective, Case& c, double& us, std::int64_t rest_ns) {
+bool run_once(const Collective& collective, Case& c, double& us, const Besides& besides) {
     weft_request request = WEFT_REQUEST_NULL;
     must(weft_barrier(c.job.comm), "weft_barrier");
-    if (rest_ns > 0) {
-        sleep_until(now_ns() + rest_ns);
+    if (besides.rest_ns > 0) {
+        sleep_until(now_ns() + besides.rest_ns);
         must(weft_barrier(c.job.comm), "weft_barrier");
     }
     const std::int64_t begin = now_ns();
     const weft_status status = collective.start(c, &request);
     if (status == WEFT_REFUSED_SETTING) return false;
     must(status, collective.name);
+    if (besides.computation.is_any()) besides.computation.run();
     must(weft_wait(&request), "weft_wait");
     us = static_cast<double>(now_ns() - begin) / 1000;
     return true;
@@ -54,7 +63,8 @@ bool run_once(const Collective& collective, Case& c, double& us, std::int64_t re
 // Each repetition takes the contenders in another order, the same on all ranks: who comes first meets a link that has
 // rested, and who follows a slow algorithm may meet ranks that have.
 void take_turn(const std::vector<Candidate>& candidates, const Collective& collective, Case& c,
-               std::vector<Contender>& contenders, std::minstd_rand& random, std::int64_t rest_ns) {
+               std::vector<Contender>& contenders, std::minstd_rand& random,
+               const Besides& besides) {
     std::vector<Contender*> in;
     for (Contender& contender : contenders) {
         if (contender.is_in) in.push_back(&contender);
@@ -64,7 +74,7 @@ void take_turn(const std::vector<Candidate>& candidates, const Collective& colle
         std::vector<double> mine;
         for (const Contender* contender : in) {
             c.job = candidates[contender->candidate].job;
-            run_once(collective, c, mine.emplace_back(), rest_ns);
+            run_once(collective, c, mine.emplace_back(), besides);
         }
         const std::vector<double> all = gather(candidates.front().job, mine);
         for (std::size_t at = 0; at < in.size(); ++at) {
@@ -74,6 +84,12 @@ void take_turn(const std::vector<Candidate>& candidates, const Collective& colle
             in[at]->us.push_back(slowest_us);
         }
     }
+}
+
+double fastest_us(const std::vector<Contender>& contenders) {
+    double us = std::numeric_limits<double>::infinity();
+    for (const Contender& contender : contenders) us = std::min(us, median(contender.us));
+    return us;
 }
 
 // By candidate: the first that has the same schedules on every rank. Collective.
@@ -177,11 +193,11 @@ void free_candidates(std::vector<Candidate>& candidates) {
 }
 
 Timings measure_candidates(const Subject& subject, const Topology& topology, std::int64_t bytes,
-                           const std::vector<Candidate>& candidates, int repetitions,
-                           Endurance endurance, std::int64_t rest_ns) {
+                           const std::vector<Candidate>& candidates, const Manner& manner) {
     const Collective& collective = *subject.collective;
     const Job& job = candidates.front().job;
     Case c = make_case(job, collective, bytes);
+    Besides besides{manner.rest_ns};
     std::vector<Contender> contenders;
     std::uint64_t seed = 0;
     const std::vector<std::size_t> first = first_alike(subject, topology, bytes, candidates);
@@ -195,15 +211,21 @@ Timings measure_candidates(const Subject& subject, const Topology& topology, std
         c.job = candidates[i].job;
         collective.fill(c, ++seed);
         double us = 0;
-        if (!run_once(collective, c, us, rest_ns)) continue;
+        if (!run_once(collective, c, us, besides)) continue;
         verify(collective, c);
         contenders.push_back({i});
     }
     std::minstd_rand random;
+    if (manner.step_us > 0) {
+        take_turn(candidates, collective, c, contenders, random, besides);
+        const double us = fastest_us(contenders);
+        besides.computation = Computation(Compute::What::loop, us, manner.step_us);
+        for (Contender& contender : contenders) contender.us.clear();
+    }
     bool goes_on = true;
-    for (int done = 0; goes_on && done < repetitions; done += turn) {
-        take_turn(candidates, collective, c, contenders, random, rest_ns);
-        goes_on = endurance == Endurance::all || narrow_down(contenders);
+    for (int done = 0; goes_on && done < manner.repetitions; done += turn) {
+        take_turn(candidates, collective, c, contenders, random, besides);
+        goes_on = manner.endurance == Endurance::all || narrow_down(contenders);
     }
     Timings timings;
     for (const Contender& contender : contenders)

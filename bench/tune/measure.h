@@ -49,11 +49,19 @@ std::optional<Schedule> schedule_of(const algorithm::CollectiveSpec& spec,
 // narrow intervals. all: none is left out, and there are as many repetitions as asked for (or a few more).
 enum class Endurance { fastest, all };
 
-// Start and wait, the slowest rank, medians; the same on every rank. The candidates take turns. Those that cannot carry
-// out the call are omitted. Of those that have the same schedules on every rank the first is measured (only where blocks
-// have one size). Before each call all ranks rest for a while. Collective.
+struct Manner {
+    int repetitions;
+    Endurance endurance = Endurance::fastest;
+    std::int64_t rest_ns = 0;  // of all ranks, before each call
+    // Between start and wait each rank computes as long as the fastest candidate's start and wait
+    // take without that. A step of the loop takes this long; 0: nobody computes.
+    double step_us = 0;
+};
+
+// From the start to the end of the wait, the slowest rank, medians; the same on every rank. The candidates take turns.
+// Those that cannot carry out the call are omitted. Of those that have the same schedules on every rank the first is
+// measured (only where blocks have one size). Collective.
 Timings measure_candidates(const Subject& subject, const Topology& topology, std::int64_t bytes,
-                           const std::vector<Candidate>& candidates, int repetitions,
-                           Endurance endurance = Endurance::fastest, std::int64_t rest_ns = 0);
+                           const std::vector<Candidate>& candidates, const Manner& manner);
 
 }  // namespace weft::bench

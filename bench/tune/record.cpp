@@ -145,13 +145,17 @@ std::string Place::conditions(const algorithm::CollectiveSpec& spec) const {
            (engine.empty() ? "" : " engine=" + engine);
 }
 
+std::string Place::name_of(const algorithm::CollectiveSpec& spec) const {
+    return spec.name + (engine.empty() ? "" : "/" + engine);
+}
+
 std::string table_lines(const Record& record, const algorithm::CollectiveSpec& spec,
                         const std::vector<std::int64_t>& sizes, bool has_bytes,
                         const Place& place) {
     std::string text;
     std::vector<const Timings*> timings;
     for (const std::int64_t bytes : sizes) {
-        timings.push_back(&record.of(spec.name, bytes));
+        timings.push_back(&record.of(place.name_of(spec), bytes));
         text += comment(bytes, *timings.back());
     }
     const std::string begin = spec.name + place.conditions(spec);

@@ -61,6 +61,8 @@ struct Place {
     bool reproducible = false;  // the lines of reductions
 
     std::string conditions(const algorithm::CollectiveSpec& spec) const;
+    // For the record: "bcast", or "bcast/thread" with that engine.
+    std::string name_of(const algorithm::CollectiveSpec& spec) const;
 };
 
 // The lines of one collective. `has_bytes`: the choice may depend on them.

@@ -11,8 +11,10 @@ namespace weft::bench {
 struct TuneOptions {
     std::vector<std::string> collectives;  // "iallreduce"; none: all
     std::string sizes = "8:4M";
-    int repetitions = 60;          // at most, of each algorithm and size
-    bool all_repetitions = false;  // none of them is left out
+    int repetitions = 60;              // at most, of each algorithm and size
+    bool all_repetitions = false;      // none of them is left out
+    bool overlapped = false;           // ranked beside a computation, by engine
+    std::vector<std::string> engines;  // of these; none: that of WEFT_ENGINE, or those that matter
     std::string output = "weft.table";
     Cell place;
 };

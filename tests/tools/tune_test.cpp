@@ -18,11 +18,21 @@ class Tune : public testing::Test {
                    " " + options);
     }
     std::string table() const { return folder_ + "/table"; }
-    std::string chosen(Collective collective, std::int64_t bytes) const {
+    std::string chosen(Collective collective, std::int64_t bytes,
+                       std::optional<EngineKind> engine = std::nullopt) const {
         AlgorithmTable read;
         EXPECT_TRUE(read.add(content(table()), "table").is_ok()) << last_detail();
-        const Choice* choice = read.choose({.collective = collective, .ranks = 2, .bytes = bytes});
+        const Choice* choice =
+            read.choose({.collective = collective, .ranks = 2, .bytes = bytes}, engine);
         return choice ? choice->algorithm->name : "none";
+    }
+
+    // From a table just written: the line that says how, where and by which build.
+    std::string circumstances() const {
+        const std::string before = "\n# {";
+        std::string text = content(table());
+        text = text.substr(text.find(before) + before.size() - 1);
+        return text.substr(0, text.find('\n'));
     }
 
     const std::string program_ = WEFT_BUILD_DIR "/weft";
@@ -62,10 +72,7 @@ TEST_F(Tune, TriesEveryInnerAlgorithmAndAllRepetitionsIfAsked) {
 TEST_F(Tune, Resumes) {
     const std::string options = "--collective ibcast,igatherv --sizes 8,4K";
     ASSERT_EQ(tune(options).status, 0);
-    std::string text = content(table());
-    const std::string before = "\n# {";
-    text = text.substr(text.find(before) + before.size() - 1);
-    const std::string circumstances = text.substr(0, text.find('\n'));
+    const std::string circumstances = Tune::circumstances();
     std::ofstream(table() + ".part") << circumstances
                                      << "\nbcast 8 binomial 2 chain 1.99 knomial 9 .\n"
                                         "bcast 4096 chain 5 chain_rounds:segment=16K 1 .\n"
@@ -114,8 +121,62 @@ TEST_F(Tune, ChoosesOnlyForTheEngineAndTheReductionsThatItMeasured) {
     EXPECT_TRUE(has_lines(Collective::allreduce, EngineKind::thread, false));
 }
 
+// One table for all engines: the library takes the lines of the one that it has joined with.
+TEST_F(Tune, OverlappedChoosesForEachEngine) {
+    const std::string options = "--overlapped --engine manual,thread --collective ibcast --sizes 8";
+    const Finished done = tune(options, "WEFT_STATS=1");
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(contains(done.err, "operations, engine thread")) << "the last\n" << done.err;
+    EXPECT_TRUE(contains(content(table()), "start, a computation as long as")) << content(table());
+    EXPECT_NE(chosen(Collective::bcast, 8, EngineKind::manual), "none");
+    EXPECT_NE(chosen(Collective::bcast, 8, EngineKind::thread), "none");
+    EXPECT_EQ(chosen(Collective::bcast, 8, EngineKind::automatic), "none");
+
+    std::ofstream(table() + ".part") << circumstances()
+                                     << "\nbcast/manual 8 binomial 1 chain 2 .\n"
+                                        "bcast/thread 8 binomial 2 chain 1 .\n";
+    const Finished resumed = tune(options, "WEFT_STATS=1");
+    EXPECT_TRUE(contains(resumed.out, "Resumes: 2 of 2 measurements")) << resumed.out;
+    EXPECT_EQ(chosen(Collective::bcast, 8, EngineKind::manual), "binomial");
+    EXPECT_EQ(chosen(Collective::bcast, 8, EngineKind::thread), "chain");
+    for (const auto& [engine, algorithm] :
+         {std::pair("manual", "binomial"), std::pair("thread", "chain")}) {
+        const Finished library = run("WEFT_TUNING=" + table() + " WEFT_ENGINE=" + engine + " " +
+                                     program_ + " schedule bcast --ranks 2 --bytes 8");
+        EXPECT_TRUE(contains(library.err, std::string("bcast by ") + algorithm)) << library.err;
+    }
+}
+
+// (The job's own communicators have none: a few.)
+TEST_F(Tune, OverlappedGivesCandidatesDedicatedConnections) {
+    const Finished done = tune(
+        "--overlapped --engine kernel --all-repetitions --transport tcp --collective ibcast "
+        "--sizes 64K",
+        "WEFT_STATS=1");
+    if (contains(done.err + done.out, "engine kernel is not available"))
+        GTEST_SKIP() << done.err << done.out;
+    ASSERT_EQ(done.status, 0) << done.err;
+    EXPECT_TRUE(matches_in(done.err, "[0-9]{2,} on streams without dedicated connections").empty())
+        << done.err;
+}
+
+TEST_F(Tune, OverlappedMeasuresTheEnginesThatMatter) {
+    const auto has = [&](const char* engine) {
+        return contains(content(table()), std::string("engine=") + engine + " ");
+    };
+    const std::string options = "--overlapped --collective ibarrier";
+    const Finished all = tune(options);
+    ASSERT_EQ(all.status, 0) << all.err;
+    EXPECT_TRUE(has("manual") && has("thread") && has("auto")) << content(table());
+    EXPECT_NE(has("kernel"), contains(all.out, "Not measured: engine kernel")) << all.out;
+    ASSERT_EQ(tune(options, "WEFT_ENGINE=thread").status, 0);
+    EXPECT_TRUE(has("thread") && !has("manual") && !has("auto")) << content(table());
+}
+
 TEST_F(Tune, RefusesWithASentence) {
     EXPECT_EQ(tune("--sizes x").status, 2);
+    expect_failure(tune("--overlapped --engine fast"), "engine = \"fast\"; expected one of manual");
+    expect_failure(tune("--engine thread"), "requires --overlapped");
     EXPECT_TRUE(
         contains(tune("--collective bcast").err, "collective = \"bcast\"; expected one of"));
     expect_failure(program_ + " tune --collective ibarrier -o " + folder_ + "/no/table",
