@@ -15,6 +15,7 @@ struct NetworkProfile {
     LogGpParameters parameters;
     MessageEnds ends;
     std::int64_t hop_ps;
+    bool is_switched = false;              // its links are no torus's
     std::span<const char* const> sources;  // of each figure, or that it is assumed
 };
 

@@ -90,6 +90,25 @@ TEST(Profile, AStoringCpuWaitsForASharedLink) {
     }
 }
 
+// Seifert, Kohmann, 2004: 2.31 us for a byte, where the receiver polls; here an interrupt wakes it,
+// which takes 5 us instead of its 0.5.
+TEST(Profile, SuperSocketsAsPublishedButForTheInterrupt) {
+    const NetworkProfile& sockets = *find_profile("supersockets");
+    EXPECT_EQ(message(sockets, 1).end_ps[1], (2'310 - 500 + 5'000) * ns);
+    // The sender's CPU stores all bytes, as without sockets.
+    constexpr std::int64_t bytes = 1 << 20;
+    EXPECT_GT(message(sockets, bytes).cpu_ps[0], (bytes - 1) * pio().parameters.byte_gap_ps);
+}
+
+// 2 GB/s, and the sender's CPU has nothing to do with the bytes.
+TEST(Profile, InfiniBandLeavesTheBytesToTheCard) {
+    constexpr std::int64_t bytes = 256 << 20;
+    const LogGpOutcome done = message(*find_profile("infiniband"), bytes, nullptr, true);
+    EXPECT_NEAR(static_cast<double>(bytes) / (static_cast<double>(done.end_ps[1]) / 1e12), 2e9,
+                1e6);
+    EXPECT_LT(done.cpu_ps[0], 5'000 * ns);
+}
+
 // From which size on moving takes less of the sender's CPU than storing: 1.6 kB if 5 us of the
 // set-up are the CPU's, 11.7 kB if all of it is.
 TEST(Profile, MovingPaysFromASizeOn) {

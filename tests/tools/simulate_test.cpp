@@ -269,6 +269,8 @@ std::vector<std::string> rows_of(const std::string& arguments) {
 TEST(SimulateExperiment, Sci) {
     double moved = 0;
     double stored = 0;
+    double woken = 100;
+    double switched = 0;
     int sums = 0;
     for (const std::string& row : rows_of("sci -n 16 --bytes 64K")) {
         const std::string algorithm = value_in(row, "algorithm");
@@ -282,11 +284,21 @@ TEST(SimulateExperiment, Sci) {
             ++sums;
         } else if (algorithm == "\"pairwise\"" && value_in(row, "progress") == "\"manual\"") {
             const double overlap = std::stod(value_in(row, "overlap_percent"));
-            (value_in(row, "transfer") == "\"sci-dma\"" ? moved : stored) = overlap;
+            const std::string transfer = value_in(row, "transfer");
+            if (transfer == "\"sci-dma\"") moved = overlap;
+            if (transfer == "\"sci-pio\"") stored = overlap;
+            if (transfer == "\"supersockets\"") woken = overlap;
+            if (transfer == "\"infiniband\"") {
+                switched = overlap;
+                EXPECT_EQ(value_in(row, "by_rounds_us"), "null") << "it has no torus";
+            }
         }
     }
     EXPECT_EQ(sums, 5);
     EXPECT_GT(moved, stored);
+    EXPECT_LT(woken, 10) << "a CPU that stores hides nothing, whoever wakes the receiver";
+    EXPECT_GT(switched, woken);
+    EXPECT_GT(moved, switched) << "as in the paper's section 4.1";
     for (const std::string& row : rows_of("sci -n 16 --bytes 4K")) {
         if (value_in(row, "sum").empty()) expect_share(row, "of_the_optimum_percent");
     }
@@ -299,13 +311,14 @@ TEST(SimulateExperiment, SciWithTwoRanksANode) {
         const bool is_shared = value_in(row, "ranks_per_node") == "2";
         const std::string rounds = value_in(row, "by_rounds_us");
         if (!rounds.empty()) {
-            EXPECT_EQ(rounds == "null", is_shared) << row;
+            const bool has_torus = value_in(row, "transfer") != "\"infiniband\"";
+            EXPECT_EQ(rounds == "null", is_shared || !has_torus) << row;
         } else if (is_shared && value_in(row, "algorithm") == "\"pairwise\"") {
             EXPECT_EQ(value_in(row, "sum"), "120") << "30 steps, each with twice the load of 4x4";
         }
         rows += is_shared ? 1 : 0;
     }
-    EXPECT_EQ(rows, 10 + 10 * 2 * 2);
+    EXPECT_EQ(rows, 10 + 10 * 2 * 4) << "two ways of progress over four networks";
 }
 
 // With a card, more of the same collective is hidden than with a host that looks as often.
@@ -448,6 +461,30 @@ TEST(SimulateCollective, BesideAComputation) {
         << json.out << json.err;
 }
 
+// What the card leaves to the host waits for the host's looks; a card that also handles the messages
+// within a node leaves less.
+TEST(SimulateCollective, BesideAComputationThatLooksForWhatTheCardLeaves) {
+    const auto hidden = [](const std::string& progress) {
+        const Finished done = simulate(
+            "allgather -a hierarchical --inner ring --nodes 4x4 --inside 200:100:0:0:0.25 "
+            "--compute 30000 --progress " +
+            progress);
+        const std::size_t at = done.out.find("\noverlap");
+        EXPECT_NE(at, std::string::npos) << done.out << done.err;
+        return at == std::string::npos ? 0 : std::stod(done.out.substr(at + 17));
+    };
+    const double at_the_end = hidden("offload:100:100");
+    const double by_looks = hidden("offload:100:100:1000:100");
+    EXPECT_GT(by_looks, at_the_end + 10);
+    EXPECT_GT(hidden("offload:100:100:1000:100 --card-inside"), by_looks + 10);
+}
+
+TEST(SimulateCollective, WithSeveralLeaders) {
+    const std::string call = "allgather -a multi_leader --nodes 4x4 --leaders ";
+    EXPECT_EQ(simulate(call + "1").status, 0);
+    EXPECT_NE(simulate(call + "1").out, simulate(call + "4").out);
+}
+
 // Two ranks compute on one core, and their threads work there.
 TEST(SimulateCollective, BesideComputationsOnOneCore) {
     const Finished done = simulate(
@@ -539,6 +576,11 @@ TEST(SimulateCollective, RefusesWithASentence) {
                     "inner = none; expected one"},
           std::pair{"bcast --torus 2x2 --compat lgs", "--torus with --compat lgs"},
           std::pair{"bcast --progress card:5", "progress = card:5; expected host:POLL"},
+          std::pair{"bcast --progress offload:1:2:3:4:5",
+                    "progress = offload:1:2:3:4:5; expected host:POLL"},
+          std::pair{"bcast --nodes 2x2 --card-inside",
+                    "--card-inside without --nodes and --progress offload"},
+          std::pair{"bcast -a chain --leaders 2", "--leaders with chain; it has no choice"},
           std::pair{"bcast --progress host", "progress = host; expected host:POLL"},
           std::pair{"bcast --progress thread:1:2", "progress = thread:1:2; expected host:POLL"},
           std::pair{"bcast --compute 5 --compat lgs", "--compute and --progress with --compat lgs"},

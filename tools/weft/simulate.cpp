@@ -58,6 +58,7 @@ struct Options {
     std::int64_t burst_bytes = 0;
     std::string inside;  // "300:100:100:0.1"; empty: as between nodes
     Rank cores = 0;
+    bool has_card_inside = false;
     std::string inner;  // of hierarchical algorithms; empty: their own choice
     std::optional<NodesParameters> nodes;
     std::optional<Topology> topology;
@@ -226,6 +227,7 @@ void declare_nodes(Options& options, bool has_ranks) {
     nodes.inside = options.parameters;
     if (!options.inside.empty()) read_inside(options.inside, nodes.inside);
     nodes.cores = options.cores;
+    nodes.has_card_inside = options.has_card_inside;
     options.agreed.ranks = nodes.ranks();
     options.agreed.topology = &options.topology.emplace(nodes.topology());
 }
@@ -250,26 +252,33 @@ void read_skew(const std::string& text, Rank ranks, Disturbance& disturbance) {
     disturbance.late_rank = static_cast<Rank>(*rank);
 }
 
-// "host:1000:50", "thread:2000", "thread:2000:shared", "offload:100", "offload:100:50"
+// "host:1000:50", "thread:2000", "thread:2000:shared", "offload:100", "offload:100:50:1000:20"
 void read_progress(const std::string& text, Progress& progress) {
     const std::vector<std::string> parts = parts_of(text);
-    const std::optional<std::int64_t> first_ps = time_of(parts, 1);
     const bool is_host = parts[0] == "host";
     const bool is_card = parts[0] == "offload";
-    progress.shares_core = parts[0] == "thread" && parts.size() == 3 && parts[2] == "shared";
-    const std::optional<std::int64_t> second_ps =
-        (is_host || is_card) && parts.size() == 3 ? time_of(parts, 2) : 0;
-    if ((!is_host && !is_card && parts[0] != "thread") || !first_ps || !second_ps ||
-        parts.size() > (is_host || is_card || progress.shares_core ? 3 : 2)) {
+    const bool is_thread = parts[0] == "thread";
+    std::vector<std::int64_t*> times;
+    if (is_host) times = {&progress.poll_ps, &progress.look_ps};
+    if (is_thread) times = {&progress.wake_ps};
+    if (is_card)
+        times = {&progress.trigger_ps, &progress.list_ps, &progress.poll_ps, &progress.look_ps};
+    progress.shares_core = is_thread && parts.size() == 3 && parts[2] == "shared";
+    const std::size_t given = parts.size() - 1 - (progress.shares_core ? 1 : 0);
+    bool is_read = given >= 1 && given <= times.size();
+    for (std::size_t i = 0; is_read && i < given; ++i) {
+        const std::optional<std::int64_t> time_ps = time_of(parts, i + 1);
+        is_read = time_ps.has_value();
+        *times[i] = time_ps.value_or(0);
+    }
+    if (!is_read) {
         refuse("progress = " + text +
-               "; expected host:POLL, host:POLL:LOOK, thread:WAKE, thread:WAKE:shared, "
-               "offload:TRIGGER or offload:TRIGGER:LIST, in ns");
+               "; expected host:POLL, host:POLL:LOOK, thread:WAKE, thread:WAKE:shared, or "
+               "offload:TRIGGER, with :LIST, :POLL and :LOOK after it, in ns");
     }
     progress.by = is_host   ? Progress::By::host
                   : is_card ? Progress::By::offload
                             : Progress::By::thread;
-    (is_host ? progress.poll_ps : is_card ? progress.trigger_ps : progress.wake_ps) = *first_ps;
-    (is_card ? progress.list_ps : progress.look_ps) = *second_ps;
 }
 
 // "1000000:5000:200"
@@ -625,6 +634,8 @@ void simulate_collective(Options& options, const CLI::App& command) {
         refuse("--ports with " + name + "; it has no ports");
     if (agreed.tuning.throttle && known->tunes != algorithm::Tunes::throttle)
         refuse("--throttle with " + name + "; it has no throttle");
+    if (agreed.tuning.leaders > 0 && known->tunes != algorithm::Tunes::leaders)
+        refuse("--leaders with " + name + "; it has no choice of leaders");
     if (known->follows_topology && agreed.topology && agreed.ranks > listed_ranks_max) {
         refuse(std::to_string(agreed.ranks) + " ranks with " + name + "; expected at most " +
                std::to_string(listed_ranks_max));
@@ -827,8 +838,14 @@ void add_simulate(CLI::App& app) {
                         "Parameters of messages within a node: L:o:g:G[:O], in ns");
     command->add_option("--cores", options->cores, "Ranks of all nodes share so many cores")
         ->check(CLI::Range(1, simulate::simulated_ranks_max));
+    command->add_flag("--card-inside", options->has_card_inside,
+                      "A card handles messages within a node, too");
     command->add_option("--inner", options->inner,
                         "How leaders of nodes exchange, in algorithms that let choose");
+    command
+        ->add_option("--leaders", options->agreed.tuning.leaders,
+                     "Leaders of each node, in algorithms with several")
+        ->check(CLI::Range(1, 65536));
     command
         ->add_option("--compute", options->progress.compute_ps,
                      "What each rank computes beside the collective, in ns")
@@ -836,7 +853,7 @@ void add_simulate(CLI::App& app) {
         ->default_str("0");
     command->add_option("--progress", options->progress_by,
                         "Who advances it meanwhile: host:POLL[:LOOK], thread:WAKE[:shared], "
-                        "offload:TRIGGER[:LIST]");
+                        "offload:TRIGGER[:LIST[:POLL[:LOOK]]]");
     command->add_option("--skew", options->skew,
                         "Late starts: normal:NS, exponential:NS or late:NS:RANK");
     command->add_option("--noise", options->noise,
@@ -873,6 +890,9 @@ void add_simulate(CLI::App& app) {
         if (!options->nodes &&
             (options->burst_bytes > 0 || !options->inside.empty() || options->cores > 0))
             simulate::refuse("--burst, --inside and --cores without --nodes");
+        if (options->has_card_inside &&
+            (!options->nodes || !options->progress_by.starts_with("offload")))
+            simulate::refuse("--card-inside without --nodes and --progress offload");
         if (!options->skew.empty())
             simulate::read_skew(options->skew, options->agreed.ranks, options->disturbance);
         if (!options->progress_by.empty())

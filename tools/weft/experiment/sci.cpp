@@ -93,13 +93,16 @@ void add_times(SimulatedCall call, const NetworkProfile& profile, const Place& p
     call.parameters = profile.parameters;
     call.ends = profile.ends;
     TorusParameters links{place.torus, fast_link_byte_ps, profile.hop_ps};
-    call.torus = &links;
+    NodesParameters nodes = place.nodes;
+    nodes.link_byte_ps = profile.parameters.byte_gap_ps;
+    if (call.nodes) call.nodes = &nodes;
+    if (!profile.is_switched) call.torus = &links;
     const std::int64_t fast_ps = time_of(call);
     links.link_byte_ps = profile.parameters.byte_gap_ps;
     const std::int64_t alone_ps = time_of(call);
     const std::int64_t bound_ps = bound_of(call);
     Cell by_rounds = Cell::nothing();
-    if (place.has_single_ranks()) {
+    if (place.has_single_ranks() && call.torus) {
         const Result<std::int64_t> time_ps = time_by_rounds_ps(
             schedules_of(call), place.torus, round_costs(call.parameters, call.ends, links));
         WEFT_ASSERT(time_ps.is_ok());
@@ -134,6 +137,7 @@ ExperimentResult run_sci(const ExperimentSize& size) {
     result.assumptions.insert(
         result.assumptions.end(),
         {"links take a byte in the time of an interface, or 520 MB/s (fast_links_us)",
+         "infiniband: the same ranks at a switch instead of a torus",
          "manual: the host looks every 2048 bytes of a block, for 0.1 us (assumed); thread: it has "
          "a core "
          "of its own and takes 5 us to wake (assumed)",
