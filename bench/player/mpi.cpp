@@ -18,9 +18,8 @@ namespace weft::bench {
 namespace {
 
 // The handle is never closed: MPIs leave threads and handlers behind.
-const weft_rival_part* load(const std::string& library) {
-    // Global: some MPIs load parts that look for symbols of the others.
-    void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+const weft_rival_part* load(const std::string& library, int scope) {
+    void* const handle = dlopen(library.c_str(), RTLD_NOW | scope);
     if (handle == nullptr) fail("%s", dlerror());
     const void* const symbol = dlsym(handle, "weft_rival");
     if (symbol == nullptr) fail("%s", dlerror());
@@ -62,7 +61,10 @@ const Mpi* Mpi::of_this_job() {
 }
 
 Mpi::Mpi(const std::string& name, const std::string& library)
-    : name_(name), ns_per_iteration_(calibrate_ns_per_iteration()), part_(load(library)) {
+    : name_(name),
+      ns_per_iteration_(
+          calibrate_ns_per_iteration()),  // Global: some MPIs load parts that look for symbols of the others.
+      part_(load(library, RTLD_GLOBAL)) {
     std::array<char, 256> version{};
     const bool has_threads = is_async() || std::getenv(mpi_threads_setting) != nullptr;
     init_us_ = part_->open(has_threads, version.data(), version.size());
@@ -75,7 +77,7 @@ Mpi::Mpi(const std::string& name, const std::string& library)
 
 std::string MpiCalls::absence(const Collective& collective, const Job&) const {
     if (part_.find(collective.name) != nullptr) return "";
-    return std::string(collective.name) + " is not written for an MPI";
+    return std::string("it has no ") + collective.name;
 }
 
 const weft_rival_collective& MpiCalls::functions_of(const Collective& collective) {
@@ -87,19 +89,19 @@ const weft_rival_collective& MpiCalls::functions_of(const Collective& collective
 }
 
 void MpiCalls::start(const Collective& collective, Case& c) {
-    part_.use(is_own_);
+    part_.use(whose_);
     const weft_rival_data data = data_of(collective, c);
     functions_of(collective).start(&data);
 }
 
 void MpiCalls::call(const Collective& collective, Case& c) {
-    part_.use(is_own_);
+    part_.use(whose_);
     const weft_rival_data data = data_of(collective, c);
     functions_of(collective).call(&data);
 }
 
 void MpiCalls::barrier() {
-    part_.use(is_own_);
+    part_.use(whose_);
     part_.barrier();
 }
 
@@ -132,11 +134,21 @@ std::unique_ptr<Player> make_mpi(const Cell& cell, const Job&, std::string& why)
         return nullptr;
     }
     const std::string& way = cell.implementation;
+    using Whose = MpiCalls::Whose;
     if (way == "mpi:hand" || way == "mpi:thread")
         return std::make_unique<MpiByHand>(*mpi, static_cast<std::size_t>(cell.segment),
                                            way == "mpi:thread");
-    return std::make_unique<MpiCalls>(
-        *mpi, way == "mpi" ? MpiCalls::Whose::own : MpiCalls::Whose::linked);
+    if (way == "libnbc" || way == "nbc:weft") {
+        const char* const part =
+            std::getenv(way == "libnbc" ? libnbc_part_setting : nbc_part_setting);
+        why = part == nullptr ? "its part is not compiled" : *part == '/' ? "" : part;
+        if (!why.empty()) return nullptr;
+        // Open MPI has functions of LibNBC's names; and under the preload, LibNBC calls the MPI.
+        return std::make_unique<MpiCalls>(*load(part, RTLD_LOCAL | RTLD_DEEPBIND), Whose::linked);
+    }
+    if (way == "thread:mpi")
+        return in_thread(std::make_unique<MpiCalls>(mpi->part(), Whose::own_again));
+    return std::make_unique<MpiCalls>(mpi->part(), way == "mpi" ? Whose::own : Whose::linked);
 }
 
 }  // namespace weft::bench

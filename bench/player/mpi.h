@@ -42,6 +42,9 @@ class Mpi {
 // By these, a launch passes its ranks the MPI's name, and the part compiled for it.
 inline constexpr const char* mpi_name_setting = "WEFT_BENCH_RIVAL";
 inline constexpr const char* mpi_part_setting = "WEFT_BENCH_RIVAL_PART";
+// ... and that of an interface over it; otherwise a sentence: why there is none.
+inline constexpr const char* libnbc_part_setting = "WEFT_BENCH_LIBNBC_PART";
+inline constexpr const char* nbc_part_setting = "WEFT_BENCH_NBC_PART";
 // Set if threads of the bench call the MPI.
 inline constexpr const char* mpi_threads_setting = "WEFT_BENCH_RIVAL_THREADS";
 
@@ -52,12 +55,18 @@ int launched_rank();
 class MpiCalls final : public Player {
   public:
     // whose: in a job under `weft preload`, MPI_X are Weft's, and only their addresses lead to the
-    // MPI's own. In another job all are the MPI's.
-    enum class Whose { linked, own };
-    MpiCalls(const Mpi& mpi, Whose whose) : part_(mpi.part()), is_own_(whose == Whose::own) {}
+    // MPI's own. In another job all are the MPI's. own_again: on a communicator of its own.
+    // Collective.
+    enum class Whose { linked, own, own_again };
+    MpiCalls(const weft_rival_part& part, Whose whose)
+        : part_(part), whose_(static_cast<int>(whose)) {
+        part_.use(whose_);
+    }
 
     std::string absence(const Collective& collective, const Job& job) const override;
     bool takes_several() const override { return true; }
+    void enter() override { turn(1); }
+    void leave() override { turn(0); }
     void start(const Collective& collective, Case& c) override;
     bool test() override { return part_.test() != 0; }
     void wait() override { part_.wait(); }
@@ -71,9 +80,12 @@ class MpiCalls final : public Player {
         const weft_rival_collective* functions;
     };
     const weft_rival_collective& functions_of(const Collective& collective);
+    void turn(int begins) {
+        if (part_.turn != nullptr) part_.turn(begins);
+    }
 
     const weft_rival_part& part_;
-    const int is_own_;
+    const int whose_;
     std::vector<Known> known_;
 };
 

@@ -6,11 +6,13 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "base/cores.h"
 #include "bench/launch.h"
 #include "bench/player/mpi.h"
+#include "bench/player/weft.h"
 #include "bench/run/launch_job.h"
 #include "bench/shell_word.h"
 #include "weft/dropin_library.h"
@@ -109,17 +111,38 @@ std::string find(Found& found) {
     return "";
 }
 
-// Why its part cannot be compiled; "": it is in this file.
-std::string compile(const Found& found, const std::string& part) {
-    const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/player/mpi_part.c";
+// Why a part cannot be compiled from this source of bench/player; "": it is in this file.
+std::string compile(const Found& found, const std::string& name, const std::string& part,
+                    const std::string& flags = "") {
+    const std::string source = WEFT_BENCH_SOURCE_DIR "/bench/player/" + name;
     if (std::filesystem::exists(part)) return "";
     if (!std::filesystem::exists(source))
         return "its part of the bench is compiled from " + source + ", which does not exist";
     if (run_shell(found.around() + "exec mpicc -std=c99 -O2 -shared -fPIC -pthread -I" +
                   shell_word(WEFT_BENCH_SOURCE_DIR "/include") + " " + shell_word(source) + " -o " +
-                  shell_word(part) + " -ldl") != 0)
+                  shell_word(part) + " " + flags + " -ldl") != 0)
         return "its mpicc cannot compile " + source + " (see above)";
     return "";
+}
+
+// The part for LibNBC's interface, by LibNBC or by Weft: its path, or why there is none.
+std::string nbc_part(const Found& found, const std::string& way, const std::string& folder) {
+    std::string headers = WEFT_BENCH_SOURCE_DIR "/compat/nbc", libraries = own_library_folder();
+    if (way == "libnbc") {
+        const std::string set = std::getenv("WEFT_BENCH_LIBNBC");  // or nobody would want it
+        const std::string installed = set + "/" + found.mpi->name;
+        headers = installed + "/include";
+        libraries = installed + "/lib";
+        if (!std::filesystem::exists(headers + "/nbc.h"))
+            return "WEFT_BENCH_LIBNBC = '" + set + "' has no " + found.mpi->name +
+                   "/include/nbc.h";
+    }
+    const std::string part = folder + "/" + way + ".so";
+    const std::string why =
+        compile(found, "nbc_part.c", part,
+                "-I" + shell_word(headers) + " -L" + shell_word(libraries) + " -Wl,-rpath," +
+                    shell_word(libraries) + (way == "libnbc" ? " -lnbc" : " -lweft"));
+    return why.empty() ? part : why;
 }
 
 // A copy of the library that hands every call on to the MPI: its parts are without what a part has. Returns its path.
@@ -154,9 +177,12 @@ Result<std::vector<std::string>> find_mpis(const std::vector<std::string>& names
 int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why) {
     const Cell& place = job.place();
     bool has_threads = false, takes_blocking = false;
+    std::set<std::string> ways;
     for (const Contest& contest : job.contests) {
         for (const Cell& cell : contest.cells) {
-            has_threads |= cell.implementation == "mpi:thread";
+            ways.insert(cell.implementation);
+            has_threads |=
+                cell.implementation == "mpi:thread" || cell.implementation == "thread:mpi";
             takes_blocking |= cell.is_preloaded() && cell.call == CallForm::blocking;
         }
     }
@@ -167,7 +193,7 @@ int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why)
     const std::string part = folder + "/" + job.launcher + ".so";
     Found found{&*std::ranges::find(mpis, job.launcher, &MpiTraits::name), ""};
     if (why.empty()) why = find(found);
-    if (why.empty()) why = compile(found, part);
+    if (why.empty()) why = compile(found, "mpi_part.c", part);
     if (!why.empty()) return 0;
 
     std::vector<MpiTraits::Place> places;
@@ -191,9 +217,13 @@ int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why)
     };
     set(mpi_name_setting, job.launcher + (job.async ? ":async" : ""));
     set(mpi_part_setting, part);
+    for (const auto& [way, name] :
+         {std::pair("libnbc", libnbc_part_setting), std::pair("nbc:weft", nbc_part_setting)})
+        if (ways.contains(way)) set(name, nbc_part(found, way, folder));
     if (has_threads) set(mpi_threads_setting, "1");
     if (place.transport != "auto") set("WEFT_TRANSPORT", place.transport);
     if (takes_blocking) set("WEFT_BLOCKING", "1");
+    for (const auto& [name, value] : place.settings) set(name, value);
     const std::string program = shell_word(this_program());
     if (job.preload == "stub") set("LD_PRELOAD", make_stub(folder));
     if (job.preload == "preload") text += program + " preload ";

@@ -14,18 +14,12 @@
 
 #include "weft/mpi.h"
 
-enum { root = 0, ranks_max = 1024, pending_max = 1024 };
+#include "mpi_collectives.h"
 
-#define WORLD MPI_COMM_WORLD
-
-static int rank, ranks;
+static int rank;
+static MPI_Comm comm_of_thread = MPI_COMM_NULL;
 static MPI_Request requests[pending_max];
 static int pending;
-
-static void stop(const char* why, const char* what) {
-    fprintf(stderr, "weft bench: the part for an MPI: %s%s\n", why, what);
-    MPI_Abort(WORLD, 1);
-}
 
 static MPI_Request* next_request(void) {
     if (pending == pending_max) stop("too many operations are pending", "");
@@ -72,57 +66,14 @@ static void find_own(void) {
     FOR_ALL_FUNCTIONS(FIND)
 }
 
-static void use(int is_own) {
-    if (is_own && !own.Wait) find_own();
-    f = is_own ? &own : &linked;
+static void use(int whose) {
+    if (whose && !own.Wait) find_own();
+    f = whose ? &own : &linked;
+    if (whose == 2 && comm_of_thread == MPI_COMM_NULL) MPI_Comm_dup(WORLD, &comm_of_thread);
+    comm = whose == 2 ? comm_of_thread : WORLD;
 }
 
 /* --- Collectives ------------------------------------------------------------------------------------ */
-
-/* The v-forms have blocks of one size; allgatherv, as in the bench, has the last block first. */
-static int counts[ranks_max], places[ranks_max];
-static MPI_Datatype types[ranks_max];
-static void lay_out(size_t each, int reversed) {
-    int i;
-    if (ranks > ranks_max) stop("too many ranks", "");
-    for (i = 0; i < ranks; ++i) {
-        counts[i] = (int)each;
-        places[i] = (reversed ? ranks - 1 - i : i) * (int)each;
-        types[i] = MPI_BYTE;
-    }
-}
-
-#define NOTHING (void)data
-#define BLOCKS lay_out(data->bytes, 0)
-#define REVERSED lay_out(data->bytes, 1)
-#define SUMS lay_out(data->elements, 0)
-#define SENT data->send, (int)data->bytes, MPI_BYTE
-#define RECEIVED data->recv, (int)data->bytes, MPI_BYTE
-#define SENT_BLOCKS data->send, counts, places, MPI_BYTE
-#define RECEIVED_BLOCKS data->recv, counts, places, MPI_BYTE
-#define REDUCED data->send, data->recv, (int)data->elements, MPI_DOUBLE, MPI_SUM
-
-/* Name, the two functions, what comes first, arguments. */
-#define FOR_ALL_COLLECTIVES(X)                                                                    \
-    X(barrier, Ibarrier, Barrier, NOTHING, WORLD)                                                 \
-    X(bcast, Ibcast, Bcast, NOTHING, RECEIVED, root, WORLD)                                       \
-    X(gather, Igather, Gather, NOTHING, SENT, RECEIVED, root, WORLD)                              \
-    X(scatter, Iscatter, Scatter, NOTHING, SENT, RECEIVED, root, WORLD)                           \
-    X(allgather, Iallgather, Allgather, NOTHING, SENT, RECEIVED, WORLD)                           \
-    X(alltoall, Ialltoall, Alltoall, NOTHING, SENT, RECEIVED, WORLD)                              \
-    X(gatherv, Igatherv, Gatherv, BLOCKS, SENT, RECEIVED_BLOCKS, root, WORLD)                     \
-    X(scatterv, Iscatterv, Scatterv, BLOCKS, SENT_BLOCKS, RECEIVED, root, WORLD)                  \
-    X(allgatherv, Iallgatherv, Allgatherv, REVERSED, SENT, RECEIVED_BLOCKS, WORLD)                \
-    X(alltoallv, Ialltoallv, Alltoallv, BLOCKS, SENT_BLOCKS, RECEIVED_BLOCKS, WORLD)              \
-    X(alltoallw, Ialltoallw, Alltoallw, BLOCKS, data->send, counts, places, types, data->recv,    \
-      counts, places, types, WORLD)                                                               \
-    X(reduce, Ireduce, Reduce, NOTHING, REDUCED, root, WORLD)                                     \
-    X(allreduce, Iallreduce, Allreduce, NOTHING, REDUCED, WORLD)                                  \
-    X(reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block, NOTHING, REDUCED, WORLD) \
-    X(reduce_scatter, Ireduce_scatter, Reduce_scatter, SUMS, data->send, data->recv, counts,      \
-      MPI_DOUBLE, MPI_SUM, WORLD)                                                                 \
-    X(scan, Iscan, Scan, NOTHING, REDUCED, WORLD)                                                 \
-    X(exscan, Iexscan, Exscan, NOTHING, REDUCED, WORLD)
 
 #define DEFINE(name, Start, Call, before, ...)              \
     static void start_##name(const weft_rival_data* data) { \
@@ -286,6 +237,7 @@ static double open_mpi(int threads, char* version, size_t length) {
     double took = now_us();
     MPI_Init_thread(NULL, NULL, threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
     took = now_us() - took;
+    comm = WORLD;
     MPI_Comm_rank(WORLD, &rank);
     MPI_Comm_size(WORLD, &ranks);
     MPI_Get_library_version(text, &characters);
@@ -305,6 +257,6 @@ static weft_status join(weft_rival_from_oob from_oob, weft_comm* comm) {
     return weft_comm_from_mpi(WORLD, comm);
 }
 
-const weft_rival_part weft_rival = {open_mpi,       join,          use,     find,
-                                    test,           wait_for_all,  barrier, close_mpi,
-                                    start_pipeline, query_pipeline};
+const weft_rival_part weft_rival = {open_mpi,       join,           use,     find,
+                                    test,           wait_for_all,   barrier, close_mpi,
+                                    start_pipeline, query_pipeline, NULL};

@@ -1,5 +1,5 @@
-/* The functions of an MPI that the bench uses: mpi_part.c, compiled by that MPI's mpicc into a library that the
-   program `weft` loads in each rank. So one program can measure any MPI. An MPI that fails aborts the job itself.
+/* The functions of an MPI that the bench uses: mpi_part.c, and of an interface over it: nbc_part.c, in which those are null
+   that say nothing about collectives; compiled by that MPI's mpicc into a library that the program `weft` loads in each rank. So one program can measure any MPI. An MPI that fails aborts the job itself.
 
    In a job under `weft preload`, a program's MPI_X are Weft's, and the MPI's own are found by their addresses. */
 #ifndef WEFT_BENCH_PLAYER_MPI_PART_H
@@ -35,8 +35,9 @@ typedef struct weft_rival_part {
     double (*open)(int threads, char* version, size_t length);
     /* weft_comm_from_mpi of MPI_COMM_WORLD, which calls this function of the program. */
     weft_status (*join)(weft_rival_from_oob from_oob, weft_comm* comm);
-    /* own not 0: what follows calls the MPI by its addresses; 0: MPI_X, as any program. */
-    void (*use)(int own);
+    /* What follows calls, 0: MPI_X, as any program; 1: the MPI by its addresses; 2: likewise, on a communicator of its
+       own, for which the first such call is collective. */
+    void (*use)(int whose);
     /* Null for an unknown name. */
     const weft_rival_collective* (*find)(const char* name);
     /* For all operations started since the last one of these returned with everything complete. */
@@ -49,6 +50,8 @@ typedef struct weft_rival_part {
        segment, and waits in MPI_Waitany; that needs open() with threads. */
     void (*start_pipeline)(const weft_rival_data* data, size_t segment, int in_thread);
     int (*query_pipeline)(void); /* 1: this rank's part has ended */
+    /* Around a member's repetitions: 1, then 0. Collective. May be null. */
+    void (*turn)(int begins);
 } weft_rival_part;
 
 /* The library's only symbol for the program. */

@@ -56,12 +56,7 @@ int allgather(void* context, const void* mine, void* all, int bytes) {
 // call within the program is a little faster.
 std::string library_of(const std::string& path) {
     namespace fs = std::filesystem;
-    fs::path folder = path;
-    if (path == "own") {
-        const fs::path here = fs::path(this_program()).parent_path();
-        folder = here / "../lib";
-        if (fs::exists(here / "libweft.so")) folder = here;
-    }
+    fs::path folder = path == "own" ? own_library_folder() : path;
     if (fs::is_directory(folder)) folder /= "libweft.so";
     std::error_code unknown;
     const fs::path file = fs::canonical(folder, unknown);
@@ -77,6 +72,11 @@ std::string open(const std::string& file, Api& api) {
 }
 
 }  // namespace
+
+std::string own_library_folder() {
+    const std::filesystem::path here = std::filesystem::path(this_program()).parent_path();
+    return std::filesystem::exists(here / "libweft.so") ? here : here / "../lib";
+}
 
 const OtherBuild* other_build(const std::string& path, const Job& world, std::string& why) {
     const std::string file = library_of(path);

@@ -11,6 +11,12 @@ std::unique_ptr<Player> of_weft(const Cell& cell, const Job& world, std::string&
     return std::make_unique<WeftPlayer>(own_api, world.comm, cell, world);
 }
 
+std::unique_ptr<Player> of_weft_in_thread(const Cell& cell, const Job& world, std::string& why) {
+    Cell blocking = cell;
+    blocking.call = CallForm::blocking;
+    return in_thread(of_weft(blocking, world, why));
+}
+
 std::unique_ptr<Player> of_build(const Cell& cell, const Job& world, std::string& why) {
     const std::string path = cell.implementation.substr(std::string_view("build:").size());
     const OtherBuild* build = other_build(path, world, why);
@@ -25,6 +31,7 @@ struct Implementation {
 
 constexpr Implementation implementations[] = {
     {"weft", of_weft},
+    {"thread:weft", of_weft_in_thread},
     {"build:", of_build},
     {"hand", make_by_hand},
     {"timer", make_timer},
@@ -36,6 +43,9 @@ constexpr Implementation implementations[] = {
     {"mpi", make_mpi},
     {"mpi:hand", make_mpi},
     {"mpi:thread", make_mpi},
+    {"thread:mpi", make_mpi},
+    {"libnbc", make_mpi},
+    {"nbc:weft", make_mpi},
     {"preload", make_mpi},
     {"stub", make_mpi},
 };

@@ -18,7 +18,12 @@ MakePlayer make_sockets;
 // A plain thread of each rank's, on one core: "copy thread:1".
 MakePlayer make_copy_thread;
 // The MPI whose launcher has started the job: "mpi"; "mpi:hand" and "mpi:thread", pipelines by hand;
+// "thread:mpi", the MPI's blocking call in a thread; "libnbc" and "nbc:weft", LibNBC's interface by
+// LibNBC and by Weft's nbc.h;
 // "preload", what a program calls under `weft preload`; "stub", under a library that takes nothing.
 MakePlayer make_mpi;
+
+// Whoever calls, in a thread that makes the blocking call.
+std::unique_ptr<Player> in_thread(std::unique_ptr<Player> caller);
 
 }  // namespace weft::bench

@@ -51,6 +51,9 @@ struct OtherBuild {
 };
 const OtherBuild* other_build(const std::string& path, const Job& world, std::string& why);
 
+// Where this program's libweft.so is, if there is one.
+std::string own_library_folder();
+
 // Ends what other_build() has opened. Collective.
 void close_other_builds();
 

@@ -10,7 +10,7 @@ int run_as_rank(const Plan& plan, const RunOptions& options) {
     // All that can be measured in one job of this many ranks.
     JobPlan all;
     for (const JobPlan& job : plan.jobs) {
-        if (!job.launcher.empty()) continue;
+        if (!job.launcher.empty() || !job.place().settings.empty()) continue;
         for (const Contest& contest : job.contests)
             if (all.contests.empty() || contest.cells[0].ranks == all.place().ranks)
                 all.contests.push_back(contest);

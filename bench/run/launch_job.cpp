@@ -49,6 +49,7 @@ int launch_job(const JobPlan& job, const std::string& plan, std::string& why) {
     words.insert(words.end(), {this_program(), "bench-rank", plan});
     std::vector<std::string> settings;
     if (place.transport != "auto") settings.push_back("WEFT_TRANSPORT=" + place.transport);
+    for (const auto& [name, value] : place.settings) settings.push_back(name + "=" + value);
     return run_program(words, settings);
 }
 

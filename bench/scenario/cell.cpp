@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/setting.h"
 #include "bench/sizes.h"
 
 namespace weft::bench {
@@ -94,6 +95,19 @@ Ranks ranks_of(const Json& axes, const char* axis, Ranks::Kind otherwise) {
         return ranks;
     }
     return {choice_of<Ranks::Kind>(axes, axis, {"all", "none", "others"})};
+}
+
+std::map<std::string, std::string> settings_from(const Json& axes) {
+    std::map<std::string, std::string> settings;
+    const Json given = axes.value("settings", Json::object());
+    if (!given.is_object()) refuse("settings", given, "an object");
+    for (const auto& [name, value] : given.items()) {
+        const auto found = std::ranges::find(setting_table, name, &SettingInfo::name);
+        if (found == std::end(setting_table) || !found->is_for_users())
+            refuse("settings", name, "Weft's, such as WEFT_RENDEZVOUS");
+        settings[name] = text_of(given, name.c_str(), "");
+    }
+    return settings;
 }
 
 Link link_from(const Json& axes) {
@@ -210,6 +224,7 @@ Cell cell_from(const Json& axes) {
         inside(axes, "link", {"rate", "delay", "jitter", "loss", "links", "gso"}, link_from);
     cell.cores = text_of(axes, "cores", cell.cores);
     cell.transport = text_of(axes, "transport", cell.transport);
+    cell.settings = settings_from(axes);
     cell.progress = progress_from(axes);
     cell.engine = text_of(axes, "engine",
                           cell.progress.kind == Progress::Kind::fiber ? "fiber" : cell.engine);
@@ -258,6 +273,7 @@ Json sample_json(const Cell& cell) {
             {"nodes", cell.nodes},
             {"link", link},
             {"transport", cell.transport},
+            {"settings", cell.settings},
             {"engine", cell.engine},
             {"implementation", cell.implementation},
             {"call", axis("call", "nonblocking")},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -75,6 +76,7 @@ struct Cell {
     Link link;
     std::string cores;  // "": all; "none": ranks are not bound
     std::string transport = "auto";
+    std::map<std::string, std::string> settings;  // of Weft, by name, beyond the environment's
     std::string engine = "auto";
     std::string implementation = "weft";
     double hides = 1;          // the timer's
@@ -90,7 +92,10 @@ struct Cell {
 
     std::string collective() const;  // "ibcast+igather"
     // Whether a rank that is not here must be started by an MPI, and which ("" is Weft's launcher).
-    bool is_of_mpi() const { return implementation.starts_with("mpi") || is_preloaded(); }
+    bool is_of_mpi() const {
+        return implementation.starts_with("mpi") || implementation == "thread:mpi" ||
+               implementation == "libnbc" || implementation == "nbc:weft" || is_preloaded();
+    }
     bool is_preloaded() const { return implementation == "preload" || implementation == "stub"; }
 };
 

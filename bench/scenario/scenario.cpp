@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <span>
@@ -15,9 +16,9 @@ namespace weft::bench {
 namespace {
 
 // What may be a list, from the outermost to the innermost.
-constexpr std::array axes = {"ranks",   "nodes",    "link",       "cores", "transport",
-                             "barrier", "timer",    "algorithm",  "call",  "compute",
-                             "late",    "progress", "collective", "bytes"};
+constexpr std::array axes = {"ranks",    "nodes",   "link",     "cores",      "transport",
+                             "settings", "barrier", "timer",    "algorithm",  "call",
+                             "compute",  "late",    "progress", "collective", "bytes"};
 // What a member has besides.
 constexpr std::array of_members = {"name",  "what",  "implementation", "engine",
                                    "again", "hides", "segment"};
@@ -97,7 +98,8 @@ bool has_size(const Cell& cell) {
 // What a job is: cells that differ in these cannot be measured in one.
 Json place_of(const Cell& cell, const std::string& launcher, const std::string& preload) {
     const Json link = cell.nodes > 0 ? cell.axes.value("link", Json::object()) : Json::object();
-    return {cell.ranks, cell.nodes, link, cell.cores, cell.transport, launcher, preload};
+    return {cell.ranks,     cell.nodes,    link,     cell.cores,
+            cell.transport, cell.settings, launcher, preload};
 }
 
 // Why no MPI can be measured at this place; "": it can.
@@ -235,6 +237,12 @@ class Expansion {
                 one["implementation"] = "build:" + choice_.build;
                 one["name"] = cell.member;
                 cell = cell_from(one);
+            }
+            if (cell.implementation == "libnbc" && std::getenv("WEFT_BENCH_LIBNBC") == nullptr) {
+                miss(cell.member,
+                     "WEFT_BENCH_LIBNBC is not set; it names a folder in which LibNBC is installed "
+                     "for each MPI, as mpich/include/nbc.h and mpich/lib/libnbc.so");
+                continue;
             }
             (cell.is_of_mpi() ? of_mpis : of_weft).push_back(cell);
         }

@@ -26,10 +26,11 @@ class Bench : public OnEveryMpi {
     // Measures a scenario. By member: the names of its cells' collectives that have samples. Fails unless nothing is
     // missing and the run is complete.
     std::map<std::string, std::set<std::string>> measured(const std::string& scenario,
-                                                          const std::string& options = "") const {
+                                                          const std::string& options = "",
+                                                          const std::string& settings = "") const {
         const std::string file = folder_ / "scenario.json", samples = folder_ / "samples";
         std::ofstream(file) << scenario;
-        const Finished job = bench(file + " --json " + samples + " " + options);
+        const Finished job = bench(file + " --json " + samples + " " + options, settings);
         EXPECT_EQ(job.status, 0) << job.out << job.err;
         std::map<std::string, std::set<std::string>> found;
         std::map<int, Json> cells;
@@ -96,6 +97,27 @@ TEST_P(Bench, MeasuresPipelinesByHandAndByItsThread) {
                     {"implementation": "mpi:thread", "segment": "16K"},
                     {"implementation": "mpi"}, {"engine": "manual"}]})");
     EXPECT_EQ(found.size(), 4u);
+}
+
+// Weft's nbc.h stands in for LibNBC, which is not part of this repository.
+TEST_P(Bench, MeasuresLibNbcsInterfaceAndBlockingCallsInAThread) {
+    const std::string name = mpi().name, installed = folder_ / name;
+    std::filesystem::create_directories(installed + "/lib");
+    std::filesystem::create_symlink(WEFT_SOURCE_DIR "/compat/nbc", installed + "/include");
+    for (const char* library : {"/lib/libnbc.so", "/lib/libweft.so.0"})
+        std::filesystem::create_symlink(WEFT_BUILD_DIR "/libweft.so", installed + library);
+    const auto found = measured(
+        R"([{"name": "nbc", "bytes": "300K", "progress": "tests:2", "repetitions": 1,
+             "collective": ["ibarrier", "ibcast", "igather", "igatherv", "iscatter", "iscatterv",
+                            "iallgather", "iallgatherv", "ialltoall", "ialltoallv", "ialltoallw",
+                            "ireduce", "iallreduce", "ireduce_scatter", "iscan"],
+             "members": [{"implementation": "libnbc"}, {"implementation": "nbc:weft"}]},
+            {"name": "thread", "bytes": "1M", "progress": "tests:2", "repetitions": 1,
+             "collective": ["ibcast", "ialltoallw"], "members": [{"implementation": "thread:mpi"}]}])",
+        "", "WEFT_BENCH_LIBNBC=" + (folder_ / ""));
+    EXPECT_EQ(found.at(name + " libnbc").size(), 15u);
+    EXPECT_EQ(found.at(name + " nbc:weft").size(), 15u);
+    EXPECT_EQ(found.at(name + " thread:mpi").size(), 2u);
 }
 
 // MPI_X are Weft's, and by their addresses the MPI's own.

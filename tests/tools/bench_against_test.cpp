@@ -89,6 +89,16 @@ TEST(BenchAgainst, RefusesWhatItDoesNotKnow) {
     EXPECT_TRUE(contains(nodes.out, "4 ranks on 2 nodes; expected one rank on each node"));
 }
 
+TEST(BenchAgainst, NamesLibNbcWhereItIsNotGiven) {
+    const Folder folder;
+    std::ofstream(folder / "one.json")
+        << R"({"name": "one", "members": [{"implementation": "libnbc"}]})";
+    const Finished done =
+        run("unset WEFT_BENCH_LIBNBC; " + bench + (folder / "one.json") + " --against mpich");
+    EXPECT_TRUE(contains(done.out, "Missing: one, libnbc: WEFT_BENCH_LIBNBC is not set; it names "))
+        << done.out;
+}
+
 // Every result is verified: status 0 says that all were right.
 TEST(BenchPlain, MovesBytesOverSocketsAndByACopyThread) {
     const Folder folder;
@@ -107,6 +117,18 @@ TEST(BenchPlain, MovesBytesOverSocketsAndByACopyThread) {
     EXPECT_FALSE(contains(done.out, "Missing")) << done.out;
     const std::string samples = content(folder / "samples");
     EXPECT_EQ(matches_in(samples, "\"kind\":\"sample\"").size(), (9 * 3 + 6) * 2u);
+}
+
+TEST(BenchPlain, CallsWeftInAThread) {
+    const Folder folder;
+    std::ofstream(folder / "thread.json") << R"({"name": "thread", "bytes": 4097, "ranks": 3,
+        "repetitions": 2, "until": 0, "collective": "all", "cores": "none",
+        "progress": "tests:3", "compute": {"for": "20us"},
+        "members": [{"implementation": "thread:weft"}, {"engine": "manual"}]})";
+    const Finished done =
+        expect_success(bench + (folder / "thread.json") + " --json " + (folder / "samples"));
+    EXPECT_FALSE(contains(done.out, "Missing")) << done.out;
+    EXPECT_EQ(matches_in(content(folder / "samples"), "\"kind\":\"sample\"").size(), 17 * 2 * 2u);
 }
 
 TEST(BenchPlain, NamesWhatPlainPlayersCannotDo) {

@@ -298,6 +298,23 @@ TEST(Bench, MeasuresInTheJobOfAnotherLauncher) {
     EXPECT_EQ(lines.back().at("complete"), true);
 }
 
+TEST(Bench, GivesAMemberSettingsInAJobOfItsOwn) {
+    const Folder folder;
+    write(folder / "settings.json", R"({"name": "settings", "bytes": 8, "cores": "none",
+        "repetitions": 1, "compute": {"who": "none"}, "members": [{"engine": "manual"},
+        {"name": "told", "engine": "manual", "settings": {"WEFT_STATS": 1}}]})");
+    const std::string samples = folder / "samples";
+    const Finished done = expect_success(bench + (folder / "settings.json") + " --json " + samples);
+    EXPECT_EQ(matches_in(done.err, "weft: rank [01]: [0-9]+ operations").size(), 2u)
+        << "of one job of two";
+    const std::vector<Json> cells = of_kind(lines_of(samples), "cell");
+    ASSERT_EQ(cells.size(), 2u);
+    EXPECT_EQ(cells[0].at("settings"), Json::object());
+    EXPECT_EQ(cells[1].at("settings"), Json({{"WEFT_STATS", "1"}}));
+    expect_refusal(bench + "aa --set 'settings={\"WEFT_NOPE\":1}'", 2,
+                   "settings = \"WEFT_NOPE\"; expected Weft's, such as WEFT_RENDEZVOUS");
+}
+
 TEST(Bench, RunsTwoBuildsInOneJob) {
     const Folder folder;
     const std::string samples = folder / "samples";
