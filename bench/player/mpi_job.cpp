@@ -134,8 +134,7 @@ std::string nbc_part(const Found& found, const std::string& way, const std::stri
         headers = installed + "/include";
         libraries = installed + "/lib";
         if (!std::filesystem::exists(headers + "/nbc.h"))
-            return "WEFT_BENCH_LIBNBC = '" + set + "' has no " + found.mpi->name +
-                   "/include/nbc.h";
+            return "WEFT_BENCH_LIBNBC = '" + set + "' has no " + found.mpi->name + "/include/nbc.h";
     }
     const std::string part = folder + "/" + way + ".so";
     const std::string why =

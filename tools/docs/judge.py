@@ -41,16 +41,18 @@ class Cell:
 
     def is_called(self, name):
         """Whether the scenario calls it so. There "mpi" stands for each MPI, which gives its samples their names."""
-        first, _, rest = self.member.name.partition(" ")
-        given = (("mpi " + rest).strip(), rest) if first in MPIS else (self.member.name,)
+        whole = self.head["member"]
+        first, _, rest = whole.partition(" ")
+        given = (("mpi " + rest).strip(), rest) if first in MPIS else (whole,)
         return name in given
 
     def where(self):
         """In words, without what is the same in all cells of the scenario."""
-        parts = [self.experiment.group_of(self.contest), words.size(self.contest.bytes) if self.contest.bytes else "",
-                 "beside " + re.sub(r" [^A-Z(]*\d.*", "", self.mpi) if self.mpi else ""]
-        text = ", ".join(filter(None, parts))
-        return text if self.experiment.axes else ", ".join(filter(None, [self.head["collective"], text]))
+        axes = [axis for axis in self.experiment.varying if axis != "mpi"]
+        parts = [words.axis(axis, self.head.get(axis)) for axis in axes] or [self.head["collective"]]
+        parts += [words.size(self.contest.bytes) if self.contest.bytes else "",
+                  "beside " + re.sub(r" [^A-Z(]*\d.*", "", self.mpi) if self.mpi else ""]
+        return ", ".join(filter(None, parts))
 
     def series(self, metric):
         """By repetition; {}: not measured. (Not of hidden, which is a share of medians.)"""
