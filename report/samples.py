@@ -1,7 +1,9 @@
 """Reading samples: JSON lines of schema 1, as `weft bench --json FILE` writes them (docs/measuring.md)."""
 
+import gzip
 import json
 import math
+import zlib
 
 SCHEMA = 1
 
@@ -163,12 +165,12 @@ def add_line(runs, file, text):
 
 
 def read(file):
-    """The runs of a file, and a sentence if it is not complete (otherwise "")."""
+    """The runs of a file, which gzip may have packed (*.gz), and a sentence if it is not complete (otherwise "")."""
     try:
-        with open(file, encoding="utf-8", errors="replace") as lines:
+        with (gzip.open if file.endswith(".gz") else open)(file, "rt", encoding="utf-8", errors="replace") as lines:
             text = lines.read()
-    except OSError as error:
-        raise SampleError("%s: %s" % (file, error.strerror))
+    except (OSError, EOFError, zlib.error) as error:
+        raise SampleError("%s: %s" % (file, getattr(error, "strerror", None) or error))
     runs = []
     cut_off = False
     for number, line in enumerate(text.splitlines(keepends=True), 1):

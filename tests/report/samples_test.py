@@ -1,6 +1,9 @@
 """Reading samples: what is refused, with which sentence, and what an interrupted run still gives."""
 
+import gzip
 import json
+import os
+import tempfile
 import unittest
 
 from report import samples
@@ -85,6 +88,19 @@ class Reading(unittest.TestCase):
         with self.assertRaises(samples.SampleError) as caught:
             samples.read("/nowhere/samples")
         self.assertEqual(str(caught.exception), "/nowhere/samples: No such file or directory")
+
+    def test_a_packed_file_is_read_as_the_plain_one(self):
+        with open(SCHEMA_1, "rb") as plain, tempfile.TemporaryDirectory() as folder:
+            packed = gzip.compress(plain.read())
+            for content, sentence in ((packed, ""), (packed[:-100], "Compressed file ended"), (b"plain", "Not a gzipped")):
+                path = os.path.join(folder, "samples.jsonl.gz")
+                with open(path, "wb") as file:
+                    file.write(content)
+                if sentence:
+                    with self.assertRaisesRegex(samples.SampleError, "samples.jsonl.gz: " + sentence):
+                        samples.read(path)
+                else:
+                    self.assertEqual(len(samples.read(path)[0][0].cells), 43)
 
     def test_an_interrupted_run_is_said_to_be(self):
         whole = text_of([RUN, CELL, SAMPLE])
