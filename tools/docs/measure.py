@@ -18,7 +18,7 @@ import papers
 
 SET_UP_S = 1.5          # of a job, until one was measured
 ALL_MIN = 90            # for all papers
-PATIENCE_S = 180        # beyond three times its share, a scenario hangs
+PATIENCE_S = 600        # beyond twice its share, a scenario hangs
 METRICS = {"end": "time_us", "CPU busy": "cpu_us"}  # of a simulation of one operation, in ns
 COLUMNS = {"overlap_percent": "hidden"}             # of a table; others in us are times
 OPTION = {"bytes": r"--bytes (\S+)", "ranks": r"-n (\d+)", "nodes": r"--nodes (\S+)"}
@@ -115,10 +115,10 @@ def measure(program, budgets, minutes, lines, options):
                 print("%-30s %4.0f s of %.0f min" % (name, share, minutes), end="  ", flush=True)
                 status = subprocess.run(command + ["--set", "budget=%.1fs" % measuring, "--json", path],
                                         stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
-                                        timeout=3 * share + PATIENCE_S).returncode
+                                        timeout=2 * share + PATIENCE_S).returncode
                 why = "weft bench ended with status %d" % status if status else ""
             except subprocess.TimeoutExpired:
-                why = "it took longer than %.0f s" % (3 * share + PATIENCE_S)
+                why = "it took longer than %.0f s" % (2 * share + PATIENCE_S)
             except ValueError as error:
                 why = str(error)
             took = time.monotonic() - began
