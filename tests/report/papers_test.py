@@ -265,6 +265,13 @@ class Measuring(unittest.TestCase):
                                       "command": "weft simulate bcast -a chain --nodes 2x4 --bytes 64K"}])
         self.assertIn("took", out.getvalue())
 
+    def test_only_scenarios_with_members_of_mpis_are_compared_with_them(self):
+        options = ["--against", "mpich", "--seed", "3", "--against=impi"]
+        with_mpi = {"members": [{"name": "auto"}, {"name": "other", "implementation": "mpi"}]}
+        self.assertEqual(measure.options_for(with_mpi, options), options)
+        self.assertEqual(measure.options_for({"members": [{"implementation": "hand"}]}, options), ["--seed", "3"])
+        self.assertEqual(measure.options_for({}, options), ["--seed", "3"])
+
     def test_figures_of_the_ledger_find_their_scenarios(self):
         names = list(measure.names_of("all"))
         for item, scenario in (("core-direct-fig1a", "core-direct-fig1-real"), ("case-fig1-simulated", "case-fig1"),
