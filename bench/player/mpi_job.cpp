@@ -20,7 +20,7 @@
 namespace weft::bench {
 namespace {
 
-// %s: the MPI's folder. docs/cluster.md explains $WEFT_CLUSTER_... .
+// %s: the MPI's folder; %d: ranks of a node. docs/cluster.md explains $WEFT_CLUSTER_... .
 struct MpiTraits {
     const char* name;
     const char* settings;  // environment
@@ -43,7 +43,7 @@ constexpr std::array mpis = {
               .loopback = {"MPIR_CVAR_NOLOCAL=1 MPIR_CVAR_CH4_NETMOD=ofi FI_PROVIDER=tcp", ""},
               .cluster = {"UCX_TLS=tcp,self UCX_NET_DEVICES=eth0",
                           "-launcher ssh -launcher-exec $WEFT_CLUSTER_AGENT -localhost "
-                          "$WEFT_CLUSTER_ADDRESS -hosts $WEFT_CLUSTER_NODES -ppn 1"},
+                          "$WEFT_CLUSTER_ADDRESS -hosts $WEFT_CLUSTER_NODES -ppn %d"},
               .async_shm = {"MPIR_CVAR_ASYNC_PROGRESS=1", ""},
               .async_tcp = {"MPIR_CVAR_ASYNC_PROGRESS=1", ""}},
     MpiTraits{
@@ -52,10 +52,11 @@ constexpr std::array mpis = {
                     "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe "
                     "PRTE_MCA_hwloc_default_binding_policy=none",
         .loopback = {"", "--mca pml ob1 --mca btl tcp,self"},
-        .cluster = {"",
-                    "--prtemca plm_ssh_agent $WEFT_CLUSTER_AGENT --prtemca plm_ssh_no_tree_spawn 1 "
-                    "--host $WEFT_CLUSTER_NODES --map-by node --mca pml ob1 --mca btl tcp,self "
-                    "--mca btl_tcp_if_include eth0"},
+        .cluster =
+            {"",
+             "--prtemca plm_ssh_agent $WEFT_CLUSTER_AGENT --prtemca plm_ssh_no_tree_spawn 1 "
+             "--host $WEFT_CLUSTER_NODES --map-by ppr:%d:node --mca pml ob1 --mca btl tcp,sm,self "
+             "--mca btl_tcp_if_include eth0"},
         .async_shm = {none, none},
         // The closest it has: a thread that moves TCP messages, but not a collective's steps.
         .async_tcp = {"", "--mca btl_tcp_progress_thread 1"}},
@@ -66,7 +67,7 @@ constexpr std::array mpis = {
         .cluster = {"I_MPI_HYDRA_BOOTSTRAP=ssh I_MPI_HYDRA_BOOTSTRAP_EXEC=$WEFT_CLUSTER_AGENT "
                     "I_MPI_HYDRA_IFACE=$WEFT_CLUSTER_INTERFACE I_MPI_FABRICS=ofi FI_PROVIDER=tcp "
                     "FI_TCP_IFACE=eth0",
-                    "-hosts $WEFT_CLUSTER_NODES -ppn 1"},
+                    "-hosts $WEFT_CLUSTER_NODES -ppn %d"},
         // Without yielding, its thread would take most of a shared core.
         .async_shm = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""},
         .async_tcp = {"I_MPI_ASYNC_PROGRESS=1 I_MPI_THREAD_YIELD=3", ""}},
@@ -214,6 +215,7 @@ int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why)
     const auto set = [&](const std::string& name, const std::string& value) {
         text += name + "=" + shell_word(value) + " ";
     };
+    if (is_on_nodes) text = replaced(text, "%d", std::to_string(place.ranks / place.nodes));
     set(mpi_name_setting, job.launcher + (job.async ? ":async" : ""));
     set(mpi_part_setting, part);
     for (const auto& [way, name] :
@@ -235,12 +237,12 @@ int launch_by_mpi(const JobPlan& job, const std::string& plan, std::string& why)
 }
 
 void bind_launched_rank(const Cell& place) {
-    // (On an emulated node `weft run` has done that.)
-    if (launched_rank() < 0 || place.nodes > 0 || place.cores == "none") return;
+    // (`weft run` has done that for the only rank of an emulated node.)
+    if (launched_rank() < 0 || place.nodes == place.ranks || place.cores == "none") return;
     std::vector<int> cores;
     std::istringstream list(place.cores);
     for (std::string core; std::getline(list, core, ',');) cores.push_back(std::atoi(core.c_str()));
-    if (cores.empty()) cores = own_cores();
+    if (cores.empty()) cores = place.nodes > 0 ? reachable_cores() : own_cores();
     const int rank = launched_rank();
     const int core = cores[static_cast<std::size_t>(rank) % cores.size()];
     if (!bind_to({core})) fail("rank %d cannot be bound to core %d", rank, core);

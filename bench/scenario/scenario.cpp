@@ -105,9 +105,9 @@ Json place_of(const Cell& cell, const std::string& launcher, const std::string& 
 // Why no MPI can be measured at this place; "": it can.
 std::string absence_of_mpis(const Cell& place, bool is_none_named) {
     if (is_none_named) return "--against MPI names the MPIs; it is not given";
-    if (place.nodes == 0 || place.nodes == place.ranks) return "";
+    if (place.nodes == 0 || place.ranks % place.nodes == 0) return "";
     return std::to_string(place.ranks) + " ranks on " + std::to_string(place.nodes) +
-           " nodes; expected one rank on each node with an MPI";
+           " nodes; expected as many ranks on each node, with an MPI";
 }
 
 class Expansion {

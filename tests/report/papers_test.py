@@ -79,7 +79,7 @@ class Judging(unittest.TestCase):
         lines = lines_of([({}, {"auto": 80.0, "thread": 100.0, "auto again": lambda at: times(80.0 + 3 * (at - 4))})])
         one = self.judged({}, lines)  # A/A 0.89 to 1.11, the effect 0.1
         self.assertEqual(one.verdict, "cannot be seen here")
-        self.assertIn("in 1 of 1 cells chance (A/A) is as large as the effect", one.why)
+        self.assertIn("1 of 1 cells do not count, as chance (A/A) there is as large as the effect", one.why)
         self.assertEqual(self.verdict({"at_most": 0.7}, lines), "not confirmed")  # an effect of 0.3 can be seen
         # Where the bound is 1, the effect is what was found.
         self.assertEqual(self.verdict({"at_most": 1.0}, lines), "cannot be seen here")
@@ -124,6 +124,19 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.verdict(quotient, lines_of([({}, members)])), "confirmed")
         self.assertEqual(self.verdict({"metric": "hidden", "at_least": 1, "at_most": 9}, lines_of([({}, members)])),
                          "cannot be seen here")  # thread hides nothing: no quotient
+
+    def test_an_impossible_hidden_share_does_not_count(self):
+        rule = {"metric": "hidden", "at_least": 50, "at_most": None, "to": None}
+        self.assertEqual(self.verdict(rule, lines_of([({}, aa(auto=95.0))])), "confirmed")  # 105 %
+        self.assertEqual(self.verdict(rule, lines_of([({}, aa(auto=85.0))])), "cannot be seen here")  # 115 %
+
+    def test_a_share_of_a_member_s_own_time_is_a_value(self):
+        def few_tests(at):
+            return times(200.0, tests=1.0 + at % 3)  # 0.5 to 1.5 % of the time; A/A of tests is 0.3 to 3
+        rule = {"metric": "tests", "to": "auto", "to_metric": "total", "at_most": 0.05}
+        lines = lines_of([({}, {"auto": few_tests, "auto again": lambda at: few_tests(at + 1)})])
+        self.assertEqual(self.verdict(rule, lines), "confirmed")
+        self.assertEqual(self.verdict(dict(rule, at_most=0.005), lines), "cannot be seen here")
 
     def test_overhead_is_of_one_rank(self):
         lines = [head(**SCENARIO)]
@@ -251,6 +264,13 @@ class Measuring(unittest.TestCase):
                                       "bytes": 65536, "ranks": 8, "nodes": 2, "metric": "time_us", "value": 2.0,
                                       "command": "weft simulate bcast -a chain --nodes 2x4 --bytes 64K"}])
         self.assertIn("took", out.getvalue())
+
+    def test_only_scenarios_with_members_of_mpis_are_compared_with_them(self):
+        options = ["--against", "mpich", "--seed", "3", "--against=impi"]
+        with_mpi = {"members": [{"name": "auto"}, {"name": "other", "implementation": "mpi"}]}
+        self.assertEqual(measure.options_for(with_mpi, options), options)
+        self.assertEqual(measure.options_for({"members": [{"implementation": "hand"}]}, options), ["--seed", "3"])
+        self.assertEqual(measure.options_for({}, options), ["--seed", "3"])
 
     def test_figures_of_the_ledger_find_their_scenarios(self):
         names = list(measure.names_of("all"))

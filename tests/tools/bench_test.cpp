@@ -421,13 +421,16 @@ TEST(Bench, HasTheScenariosThatItLists) {
 // Weft's members are measured all the same, in a job of Weft's own.
 TEST(Bench, WhereNoMpiCanBeOnlyThatIsMissing) {
     const Folder folder;
-    write(folder / "crowded.json", R"({"name": "crowded", "ranks": 4, "nodes": 2,
+    write(folder / "crowded.json", R"({"name": "crowded", "ranks": 3, "nodes": 2,
         "members": [{"name": "auto"}, {"name": "mpi", "implementation": "mpi"}]})");
     const Finished plan =
         expect_success(bench + (folder / "crowded.json") + " --against mpich --plan");
     EXPECT_TRUE(contains(plan.out, "\"launcher\": \"\"")) << plan.out;
     EXPECT_TRUE(contains(plan.out, "\"name\": \"auto\"")) << plan.out;
     EXPECT_FALSE(contains(plan.out, "mpich")) << plan.out;
+    const Finished even =
+        expect_success(bench + (folder / "crowded.json") + " --set ranks=4 --against mpich --plan");
+    EXPECT_TRUE(contains(even.out, "\"launcher\": \"mpich\"")) << even.out;
 }
 
 // Two values would be two jobs, each with all of its ranks on one core.

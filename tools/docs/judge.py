@@ -51,7 +51,7 @@ class Cell:
         axes = [axis for axis in self.experiment.varying if axis != "mpi"]
         parts = [words.axis(axis, self.head.get(axis)) for axis in axes] or [self.head["collective"]]
         parts += [words.size(self.contest.bytes) if self.contest.bytes else "",
-                  "beside " + re.sub(r" [^A-Z(]*\d.*", "", self.mpi) if self.mpi else ""]
+                  "beside " + re.split(r"\s+(?:[Vv]ersion|Library|v?\d)", self.mpi)[0] if self.mpi else ""]
         return ", ".join(filter(None, parts))
 
     def series(self, metric):
@@ -100,12 +100,25 @@ def quotient(of, metric, to, to_metric):
     return stats.Estimate(a.value / b.value, min(ends), max(ends), [])
 
 
+def is_of_two(rule):
+    """Whether it compares two cells; otherwise it is about a value, such as the share of a member's own time."""
+    return "to" in rule and (rule["to"] != rule["of"] or "to_where" in rule)
+
+
 def aa_width(cell, rule):
-    """How wide the interval of the member measured twice is, in what the rule measures; None: it has none."""
+    """How wide the interval of the member measured twice is, in what the rule measures; None: it tells nothing."""
+    metric = rule["metric"]
     if cell.contest.again is None:
         return None
+    if metric == "hidden" and stats.disturbance(None, cell.estimate(metric).value):
+        return None
     again, twin = cell.of(cell.contest.again), cell.of(cell.contest.twin())
-    found = (quotient(again, rule["metric"], twin, rule["metric"]) if "to" in rule else again.estimate(rule["metric"]))
+    if is_of_two(rule):
+        found = quotient(again, metric, twin, metric)
+    elif "to" in rule:
+        found = quotient(again, metric, again, rule["to_metric"])
+    else:
+        found = again.estimate(metric)
     return found.high - found.low if found is not None and found.has_interval else None
 
 
@@ -139,7 +152,7 @@ def holds(found, rule):
 def effect(found, rule):
     """How large what the rule asks for is: from no difference (1 of a quotient, 0 of a value) to its nearest bound. Where a bound is
     that itself, the rule asks for a direction only: as large as what was found."""
-    neutral = 1 if "to" in rule else 0
+    neutral = 1 if is_of_two(rule) else 0
     nearest = min(abs(bound - neutral) for bound in bounds_of(rule))
     return nearest or abs(found.value - neutral)
 
@@ -231,7 +244,7 @@ def judge(rule, measured):
     if not findings:
         lines = [line for one in measured for line in one.missing]
         names = (rule["of"], rule.get("to"))
-        named = [line for line in lines if line.get("member") in names] or lines
+        named = [line for line in lines if line.get("member") in names or not line.get("member")]
         reasons = list(dict.fromkeys("%s: %s" % (line.get("member", "all"), line["why"]) for line in named))
         if without:
             reasons.append("%s has no value there" % measured_words(rule))
@@ -253,7 +266,7 @@ def judge(rule, measured):
     text += "; %s asked" % bounds_words(rule)
     text += "; %d of %d cells hold" % (len(inside), len(clear)) if len(findings) > 1 and clear else ""
     if len(clear) < len(findings):
-        text += "; in %d of %d cells chance (A/A) is as large as the effect, or its interval unknown" % (
+        text += "; %d of %d cells do not count, as chance (A/A) there is as large as the effect, or not known" % (
             len(findings) - len(clear), len(findings))
     text += "; %d cells have no value" % without if without else ""
     return Judged(verdict, text, run)

@@ -86,11 +86,12 @@ scenarios of a paper and judges them; `tools/docs/papers.py --samples FILES` jud
 
 - A *cell* is a point of the scenario's axes that meets the rule's conditions. A quotient of two members is taken repetition by
   repetition where they took turns, and of the medians where the rule compares two cells; its interval then reaches from the
-  lower end / the upper to the upper / the lower. *mpi* is each MPI, with cells of its own.
+  lower end / the upper to the upper / the lower. A share of a member's own time is a figure like others. *mpi* is each MPI, with cells of its own.
 - The *effect* is what the rule asks for: from no difference (a quotient of 1; of other figures 0) to its nearest bound. Where
   the bound is 1, the rule asks for a direction only, and the effect is as large as what was found.
 - A cell is *clear* if the interval of the member measured twice (A/A), in what the rule measures, is not wider than the effect.
-  Others are not counted, and neither are those without an interval (fewer than 6 repetitions).
+  Others do not count, and neither do those without an interval (fewer than 6 repetitions), or where an impossible share is
+  hidden (below -100 or above 110 %%).
 - In every cell: one clear cell outside of the bound is *not confirmed*. In some cell: one inside is *confirmed*. Otherwise at
   least half of the cells have to be clear, or it *cannot be seen here*; nor can it where all cells are missing.
 """ % "\n".join("| %s | %s |" % (name.replace("_", " "), text) for name, text in METRICS.items())
