@@ -14,6 +14,7 @@ class ForwardingTransport : public Transport, private Combining {
     const char* name() const override { return inner_.name(); }
     Abilities abilities() const override { return inner_.abilities(); }
     Usage usage() const override { return inner_.usage(); }
+    std::uint64_t unexpected_messages() const override { return inner_.unexpected_messages(); }
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         return inner_.post_send(lane, data, token);
     }
