@@ -13,7 +13,8 @@ from report.experiment import experiments  # noqa: E402
 
 MPIS = ("mpich", "openmpi", "impi")
 # Axes that must be the same in both cells of a quotient, unless the rule's conditions choose them.
-SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer")
+SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer",
+        "settings")
 SUMS = {"overhead": ("start", "tests", "wait")}  # of each rank
 SHARES = {  # of the slowest rank's times
     "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),
@@ -49,6 +50,8 @@ class Cell:
         """In words, without what is the same in all cells of the scenario."""
         parts = [self.experiment.group_of(self.contest), words.size(self.contest.bytes) if self.contest.bytes else "",
                  "beside " + re.split(r"\s+(?:[Vv]ersion|Library|v?\d)", self.mpi)[0] if self.mpi else ""]
+        if "mpi" in self.experiment.axes:  # its group says it
+            del parts[-1]
         text = ", ".join(filter(None, parts))
         return text if self.experiment.axes else ", ".join(filter(None, [self.head["collective"], text]))
 
