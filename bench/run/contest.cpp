@@ -347,6 +347,7 @@ class Runner {
         constexpr std::int64_t warm_bytes = 8 << 20;
         const auto warm_ups =
             std::clamp<std::int64_t>(warm_bytes / std::max<std::int64_t>(place_.bytes, 1), 4, 128);
+        constexpr double warm_up_us = 500'000;
         constexpr double pilots_us = 200'000;
         const Compute& wanted = place_.compute;
         const double step_us = Computation::calibrate_step_us(run_.world, wanted.what);
@@ -357,8 +358,12 @@ class Runner {
             // The first ones build schedules, open connections and touch pages. All members get
             // the same: connections become faster with use.
             double us = 0;
-            for (std::int64_t k = 0; k < warm_ups; ++k) us = operate(member, false, 0).total;
-            us = std::max(slowest(run_.world, us), 1.0);
+            const auto warm_up = [&](std::int64_t times) {
+                for (std::int64_t k = 0; k < times; ++k) us = operate(member, false, 0).total;
+                us = std::max(slowest(run_.world, us), 1.0);
+            };
+            warm_up(4);
+            warm_up(std::min(warm_ups, static_cast<std::int64_t>(warm_up_us / us)) - 4);
             std::vector<double> samples;
             const int pilots = static_cast<int>(std::clamp(pilots_us / us, 3.0, 11.0));
             for (int k = 0; k < pilots; ++k) samples.push_back(operate(member, false, 0).total);

@@ -13,7 +13,8 @@ from report.experiment import experiments  # noqa: E402
 
 MPIS = ("mpich", "openmpi", "impi")
 # Axes that must be the same in both cells of a quotient, unless the rule's conditions choose them.
-SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer")
+SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer",
+        "settings")
 SUMS = {"overhead": ("start", "tests", "wait")}  # of each rank
 SHARES = {  # of the slowest rank's times
     "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),

@@ -62,8 +62,10 @@ class Lines:
         self.file.flush()
 
     def take(self, path):
-        """The lines of one scenario's samples. Returns whether they have an end."""
-        is_whole = False
+        """The lines of one scenario's samples. Returns whether they have an end.
+
+        Its question is told by its name. Where all was measured beside MPIs, the first "run" line has nothing of its own."""
+        is_whole, held = False, None
         if not os.path.exists(path):
             return False
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -72,11 +74,19 @@ class Lines:
                     line = json.loads(text)
                 except ValueError:  # cut off
                     break
-                if line.get("kind") == "run":
-                    for name in line["scenarios"]:
-                        self.heads.setdefault(name, line)
                 is_whole = line.get("kind") == "end"
+                if line.get("kind") == "run":
+                    for name, scenario in line["scenarios"].items():
+                        scenario["question"] = "%s: %s" % (name, scenario.get("question", ""))
+                        self.heads.setdefault(name, line)
+                    held = line
+                    continue
+                if held:
+                    self.write(held)
+                    held = None
                 self.file.write(text)
+        if held:
+            self.write(held)
         self.file.flush()
         return is_whole
 
@@ -140,7 +150,7 @@ def measure(program, budgets, minutes, lines, options):
             if not lines.take(path) and name in lines.heads:
                 lines.write({"kind": "end", "seconds": took, "complete": False})
             if why:
-                lines.miss(name, scenario_called(name), why)
+                lines.miss(name, {"name": name, "question": "%s: %s" % (name, scenario_called(name).get("question", ""))}, why)
                 is_well = False
     return is_well
 
@@ -227,7 +237,7 @@ def name_missing_figures(ledger, names, keys, lines):
                     item.get("rule", {}).get("scenario") in names:
                 continue
             why = item.get("ruled_out") or item.get("missing") or "shown by %s: no figure of samples" % item["command"]
-            lines.miss(item["id"], {"name": item["id"], "question": "%s, %s: %s" % (paper["name"], item["where"], item["says"])},
+            lines.miss(item["id"], {"name": item["id"], "question": "%s: %s" % (item["id"], item["says"])},
                        why)
 
 
