@@ -77,7 +77,7 @@ def compute(value):
 def progress(value):
     kind, _, number = str(value or "none").partition(":")
     return {"none": "", "tests": "%s calls of test during the computation" % number,
-            "bytes": "a call of test every %s bytes" % number, "until": "calls of test until it has ended",
+            "bytes": "a call of test every %s bytes" % number, "until": "tests until the operation has ended",
             "fiber": "computation in another fiber" + (" (%s)" % number if number else "")}.get(kind, str(value))
 
 
@@ -85,15 +85,29 @@ def late(value):
     if not value or not value.get("by") or value["by"] in ("0", 0):
         return ""
     spread = value.get("distribution", "constant")
-    text = "%s late by %s" % (whom(value.get("who", "all")), duration(value["by"]))
-    return text + (" (%s)" % spread if spread != "constant" else "")
+    who, by = whom(value.get("who", "all")), duration(value["by"])
+    if spread == "uniform":
+        return "%s late by 0 to %s, at random" % ("each rank" if who == "all ranks" else who, by)
+    return "%s late by %s" % (who, by) + (" (%s)" % spread if spread != "constant" else "")
+
+
+def algorithm(value):
+    """A segment of gigabytes is how a scenario says that a message is in one piece."""
+    match = re.fullmatch(r"\w+=(\w+):segment=(\d+)([KMG]?)", value or "")
+    if not match:
+        return value or ""
+    name, count, unit = match.groups()
+    return "algorithm %s, %s" % (name, "not cut into segments" if unit == "G" else
+                                 "in segments of %s %s" % (count, unit + "iB" if unit else "B"))
 
 
 # What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
 MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft's default", "thread": "a thread of the library moves the data",
            "kernel": "the operating system moves the data", "kernel:own": "the same, over connections of its own",
-           "fiber": "while fibers yield", "fiber:timer": "a timer interrupts the computation",
-           "fiber:arrival": "arrivals interrupt the computation", "thread:poll": "a progress thread that polls",
+           "fiber": "the computation is in a fiber, and data moves when it yields",
+           "fiber:timer": "a timer interrupts the computation to move data",
+           "fiber:arrival": "data that arrives interrupts the computation",
+           "manual persistent": "persistent as in MPI: init once, start many times", "thread:poll": "a progress thread that polls",
            "sockets": "plain sockets, no Weft", "copy thread": "a plain thread that copies",
            "mpi": "the MPI's own nonblocking call", "libnbc": "the original LibNBC library",
            "nbc:weft": "LibNBC's interface over Weft", "by hand": "a pipeline written in the program",
@@ -119,7 +133,7 @@ def axis(name, value):
     if name == "progress":
         return progress(value)
     if name == "algorithm":
-        return value or ""
+        return algorithm(value)
     if name == "transport":
         return {"shm": "shared memory", "tcp": "TCP", "ucx": "UCX", "auto": ""}.get(value, value or "")
     if name == "collective":

@@ -14,9 +14,8 @@ from matplotlib.path import Path  # noqa: E402
 from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator  # noqa: E402, F401
 
 PAPER, INK, MUTED, GRID, BAND = "#fdfdfe", "#1b1b1d", "#5a5a5e", "#dcdce0", "#c6c6cc"
-# Okabe and Ito's, which colour-blind people tell apart; each with a mark of its own.
+# Okabe and Ito's, which colour-blind people tell apart.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 WIDTH = 5.4         # inches; the page shows 72 units an inch
 TEXT_COLUMNS = 64   # characters of small text over a drawing
@@ -33,21 +32,41 @@ matplotlib.rcParams.update({
     "axes.axisbelow": True, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.6})
 
 
-ENGINES = ("manual", "thread", "kernel", "auto", "kernel:own", "fiber")
+# Colour and mark of each engine or method, the same in every figure. Members that often stand beside each other differ in colour.
+LOOKS = {"manual": (0, "o"), "thread": (1, "s"), "kernel": (2, "^"), "auto": (3, "D"), "kernel:own": (4, "v"),
+         "fiber": (5, "P"), "fiber:timer": (4, "X"), "fiber:arrival": (2, "<"), "by hand": (4, "p"), "mpi": (5, "h"),
+         "persistent": (2, ">")}
+OTHER_MARKS = ("*", "8", (3, 1, 0), (6, 1, 0), "H")  # of members (and lines) that have no look of their own
+
+
+def method_of(experiment, name):
+    """Whose look it has; "": one that is left. (An MPI's member may have the name of the MPI.)"""
+    if name in LOOKS:
+        return name
+    if name.endswith(" persistent"):
+        return "persistent"
+    is_mpi = any(member.name == name and member.head.get("implementation") == "mpi" and
+                 member.head.get("call") in (None, "nonblocking")
+                 for contest in experiment.contests for member in contest.members)
+    return "mpi" if is_mpi else ""
 
 
 def look(experiment, name):
-    """Colour and mark of a member; an engine has the same in every figure, others take what is left."""
-    if name in ENGINES:
-        return look_at(ENGINES.index(name))
-    used = {ENGINES.index(member) % len(SERIES) for member in experiment.members if member in ENGINES}
-    free = [at for at in range(2 * len(SERIES)) if at % len(SERIES) not in used] or list(range(len(SERIES)))
-    others = [member for member in experiment.members if member not in ENGINES]
-    return look_at(free[others.index(name) % len(free)])
+    """Colour and mark of a member; others than those of LOOKS take the colours that are left."""
+    method = method_of(experiment, name)
+    if method:
+        at, mark = LOOKS[method]
+        return SERIES[at], mark
+    methods = {member: method_of(experiment, member) for member in experiment.members}
+    used = {LOOKS[method][0] for method in methods.values() if method}
+    free = [at for at in range(len(SERIES)) if at not in used] or list(range(len(SERIES)))
+    others = [member for member, method in methods.items() if not method]
+    at = others.index(name)
+    return SERIES[free[at % len(free)]], OTHER_MARKS[at % len(OTHER_MARKS)]
 
 
 def look_at(at):
-    return SERIES[at % len(SERIES)], MARKS[at % len(MARKS)]
+    return SERIES[at % len(SERIES)], OTHER_MARKS[at % len(OTHER_MARKS)]
 
 
 class Texts:

@@ -88,6 +88,23 @@ class Figures(unittest.TestCase):
                              "A/A: manual twice", "Measured with 1 rank, one machine, a CPU, 2 CPUs, 2026-11-27."):
                 self.assertIn(sentence, texts)
 
+    def test_a_method_looks_the_same_in_every_figure(self):
+        from report.draw import style
+        value = {"manual": lambda at: (100, 100, 120), "auto": lambda at: (100, 100, 120)}
+        many = dict.fromkeys(list(style.LOOKS) + ["x", "y", "manual persistent"], value["auto"])
+        few, all_of_them = self.experiment(contest(value)), self.experiment(contest(many))
+        for name in value:
+            self.assertEqual(style.look(few, name), style.look(all_of_them, name))
+        looks = [style.look(all_of_them, name) for name in list(style.LOOKS) + ["x", "y"]]
+        self.assertEqual(len(set(looks)), len(looks))
+        self.assertEqual(style.look(all_of_them, "manual persistent"), style.look(all_of_them, "persistent"))
+        pink = style.look(few, "auto")
+        for name in ("x", "y", "z", "another"):
+            self.assertNotEqual(style.look(self.experiment(contest({name: value["auto"]})), name), pink)
+        named = [dict(line, implementation="mpi") if line["kind"] == "cell" else line
+                 for line in contest({"mpich": value["auto"]})]
+        self.assertEqual(style.look(self.experiment(named), "mpich"), style.look(all_of_them, "mpi"))
+
     def test_no_band_between_sizes(self):
         figure = self.figure(self.experiment(over({}, bytes=SIZES), says="time"))
         from report.draw import style
