@@ -136,7 +136,9 @@ class Experiment:
         self.name = name
         self.runs = runs
         run = self.run = runs[0]
-        self.mpis = list(dict.fromkeys(one.head["mpi"] for one in runs if one.head.get("mpi")))
+        for one in runs:
+            one.head["mpi"] = words.mpi_name(one.head.get("mpi") or "")
+        self.mpis = list(dict.fromkeys(one.head["mpi"] for one in runs if one.head["mpi"]))
         self.interruption = interruption
         self.all_simulated = list(simulated)
         self.scenario = run.head["scenarios"][name]

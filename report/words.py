@@ -3,6 +3,12 @@
 import re
 
 
+def mpi_name(text):
+    """What an MPI says of itself, without what does not tell it apart: "Intel MPI 2021.18.1"."""
+    found = re.match(r"(.*?)(?:\(R\))?( MPI)?(?: Library)?(?: [Vv]ersion:?)? v?(\d\S*)", text)
+    return "%s%s %s" % (found.group(1), found.group(2) or "", found.group(3)) if found else text
+
+
 def size(count):
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit and count % (unit // 1024 or 1) == 0 and count * 10 % unit == 0:

@@ -2,6 +2,7 @@
 
 import unittest
 
+from report import words
 from support import END, contest, experiments_of, head, needs_matplotlib
 
 
@@ -44,3 +45,11 @@ class Sentences(unittest.TestCase):
         worse = self.contest(lambda at: (100, 100, 900), first=20, number=2, bytes=64)
         self.assertEqual(self.sentence([head()] + drifting + steady + worse).split(" (")[0],
                          "No conclusion: 2 of 3 rows are disturbed")
+
+
+class Names(unittest.TestCase):
+    def test_an_mpi_has_its_name_and_its_version(self):
+        for text, name in (("MPICH Version: 5.0.2", "MPICH 5.0.2"), ("Open MPI v5.0.11", "Open MPI 5.0.11"),
+                           ("Intel(R) MPI Library 2021.18.1 for Linux* OS", "Intel MPI 2021.18.1"),
+                           ("Open MPI 5.0.11", "Open MPI 5.0.11"), ("another", "another"), ("", "")):
+            self.assertEqual(words.mpi_name(text), name)
