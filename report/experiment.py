@@ -51,6 +51,9 @@ class Member:
     def computes(self):
         return bool(words.compute(self.head.get("compute")))
 
+    def computation_uses_cpu(self):
+        return (self.head.get("compute") or {}).get("what") != "sleep"
+
 
 def name_beside_others(head):
     """The name of an MPI's member without the MPI: "mpich", "mpich again", "mpich by hand" are "mpi", "mpi again",
@@ -163,7 +166,9 @@ class Experiment:
     @functools.cached_property
     def members(self):
         """Names, in the order of the scenario; not the repeated ones."""
-        return list(dict.fromkeys(member.name for contest in self.contests for member in contest.members))
+        found = list(dict.fromkeys(member.name for contest in self.contests for member in contest.members))
+        order = [member.get("name") for member in self.scenario.get("members") or []]
+        return sorted(found, key=order.index) if set(found) <= set(order) else found
 
     def explained(self, name):
         """A member's name with what it is: in the scenario's words ("what"), or in ours."""
@@ -245,9 +250,19 @@ class Experiment:
         wanted = {"start": ("start", "tests", "wait"), "cpu": ("user", "system"), "idle": ("user", "system")}.get(
             self.says, ())
         contest = self.contests[0]
-        if not wanted or self.scenario.get("column") or (self.says == "start" and not contest.baseline.computes()):
+        if not wanted or self.scenario.get("column") or self.busy_waiting or (self.says == "start" and not contest.baseline.computes()):
             return ()
         return wanted if set(wanted) <= set(contest.head["columns"]) else ()
+
+    @property
+    def busy_waiting(self):
+        """The CPU time, in us, of a rank that spins until a late one has come; 0: the figure is of something else."""
+        head = self.contests[0].head
+        late = head.get("late") or {}
+        if self.contests[0].column() != "cpu" or "late" in self.varying or self.contests[0].baseline.computes() or \
+                late.get("who") in (None, "all", "none") or late.get("distribution", "constant") != "constant":
+            return 0
+        return words.microseconds(late.get("by") or 0)
 
     @property
     def undisturbed(self):

@@ -74,7 +74,7 @@ def aa_words(experiment):
     again = next((contest for contest in experiment.contests if contest.aa is not None), None)
     if again is None:
         return "No member was measured twice (A/A), so small differences may be chance."
-    return "The grey band is %s measured twice: a difference within it is chance." % again.twin().name
+    return "The grey band is %s measured twice: smaller differences are not decided." % again.twin().name
 
 
 def about(run):

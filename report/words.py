@@ -34,6 +34,20 @@ def factor(value):
     return "%.2f of" % value if value < 0.995 else "%s times" % ("%.2f" % value if value < 10 else "%.0f" % value)
 
 
+def factors(least, most):
+    """ "0.50 to 0.90 of", "0.50 to 1.20 times" """
+    return between(least, most, factor if most < 0.995 else lambda value: factor(value).replace(" of", " times"))
+
+
+def between(least, most, text):
+    """ "12 us", "305 to 962 ns", "962 ns to 1.2 us": no two words that are the same."""
+    first, last = text(least), text(most)
+    if first == last:
+        return last
+    number, _, unit = first.rpartition(" ")
+    return "%s to %s" % (number if number and last.endswith(" " + unit) else first, last)
+
+
 def percent(value):
     return "%d %%" % round(value or 0)  # never -0
 
@@ -41,6 +55,14 @@ def percent(value):
 def duration(text):
     """A scenario writes times as "300us" or "1ms", a cell in microseconds."""
     return time(text) if isinstance(text, (int, float)) else re.sub(r"(?<=\d)(?=[a-z])", " ", str(text))
+
+
+def microseconds(text):
+    """Of what duration() takes."""
+    if isinstance(text, (int, float)):
+        return text
+    match = re.fullmatch(r"([\d.]+)(ns|us|ms|s)?", text)
+    return float(match.group(1)) * {"ns": 1e-3, "us": 1, "ms": 1e3, "s": 1e6}[match.group(2) or "us"] if match else 0
 
 
 def rate(text):
@@ -110,7 +132,7 @@ def algorithm(value):
 # What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
 MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft's default", "thread": "a thread of the library moves the data",
            "kernel": "the operating system moves the data", "kernel:own": "the same, over connections of its own",
-           "fiber": "the computation is in a fiber, and data moves when it yields",
+           "fiber": "data moves when a fiber that computes yields",
            "fiber:timer": "a timer interrupts the computation to move data",
            "fiber:arrival": "data that arrives interrupts the computation",
            "manual persistent": "persistent as in MPI: init once, start many times", "thread:poll": "a progress thread that polls",

@@ -7,15 +7,24 @@ SHARE = ["beside a bar: the CPU time, and how much of one processor it is during
 
 
 def notes(experiment):
-    return ["CPU time: how long processors worked for a rank (all of its threads) during one operation%s; lower is "
-            "better" % (", with the computation" if experiment.contests[0].baseline.computes() else "")] + SHARE * bool(experiment.parts)
+    baseline = experiment.contests[0].baseline
+    computation = " and of the computation" if baseline.computes() and baseline.computation_uses_cpu() else ""
+    if is_of_core(experiment):
+        return ["time taken from the core: how long a rank's core did not run other programs during one operation%s, "
+                "with interrupts and the operating system's work for it; of the slowest rank; lower is better" %
+                computation]
+    return ["CPU time: how long processors worked for one operation%s, in all threads of a rank; it includes the "
+            "operating system's work in their calls; of the busiest rank; lower is better" % computation] + \
+        SHARE * bool(experiment.parts)
 
 
 def draw(experiment, title):
     if experiment.parts:
         return parts.draw(experiment, title, "CPU time of the busiest rank")
+    waiting = experiment.busy_waiting
     return times.draw_any(experiment, title, "time taken from the core" if is_of_core(experiment) else
-                           "CPU time of the busiest rank")
+                           "CPU time of the busiest rank",
+                          reference=(waiting, "busy waiting: " + experiment.text(waiting)) if waiting else None)
 
 
 def is_of_core(experiment):
@@ -23,7 +32,14 @@ def is_of_core(experiment):
     return experiment.contests[0].column() == "core"
 
 
+def subject(experiment):
+    return ("a rank and its interrupts", "take from their core") if is_of_core(experiment) else \
+        ("the busiest rank", "uses CPU time of")
+
+
 def sentence(experiment):
-    if is_of_core(experiment):
-        return times.sentence(experiment, "a rank and its interrupts", "take from their core")
-    return times.sentence(experiment, "the busiest rank", "uses CPU time of")
+    return times.sentence(experiment, *subject(experiment))
+
+
+def short(experiment):
+    return times.short(experiment, *subject(experiment))

@@ -10,7 +10,7 @@ from .. import words
 ASIDE = 0.08        # inches between members at one size
 TITLE_COLUMNS = 46  # of characters over a panel
 PANEL = 2.2         # inches
-LABELLED = 7        # at most so many sizes have a label
+LABELLED = 7        # so many labels have room in a line under a panel
 
 
 def draw(experiment, title, scale, value_of, band_of):
@@ -25,9 +25,12 @@ def draw(experiment, title, scale, value_of, band_of):
                                     label="%s, %s" % (names[0], line.label)) for line in next(iter(panels.values()))]
     if scale.line_label:
         entries.insert(0, style.Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
+    if scale.reference:
+        entries.append(style.reference_entry(scale.reference[1]))
     if len(experiment.undisturbed) < len(experiment.contests):
         entries.append(style.hollow("hollow: disturbed"))
-    height = sum(PANEL + style.LINE * len(lines) for lines in titles)
+    height = sum(PANEL + style.LINE * (len(lines) + label_lines(experiment, found) - 1)
+                 for lines, found in zip(titles, panels.values()))
     figure = style.new_figure(experiment, 0.4 + height, title, entries)
     all_axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
     for axes, lines, texts in zip(all_axes, panels.values(), titles):
@@ -36,6 +39,14 @@ def draw(experiment, title, scale, value_of, band_of):
     all_axes[-1].set_xlabel("number of ranks (log scale)" if experiment.is_over_ranks else
                           "message size of the operation (log scale)")
     return figure
+
+
+def label_lines(experiment, lines):
+    return max(in_lines(places_of(experiment, lines))) + 1
+
+
+def places_of(experiment, lines):
+    return sorted({experiment.x_of(contest) for line in lines for contest in line.contests})
 
 
 class Line:
@@ -68,14 +79,15 @@ def panels_of(experiment, names):
     return panels
 
 
-def far_apart(places):
-    """Those whose labels do not meet on a logarithmic axis."""
-    chosen = places[-1:]
+def in_lines(places):
+    """In which line under a logarithmic axis the label of each place stands: labels of a line do not meet."""
     least = (places[-1] / places[0]) ** (1 / LABELLED)
-    for place in reversed(places[:-1]):
-        if place * least <= chosen[-1]:
-            chosen.append(place)
-    return chosen[::-1]
+    ends, lines = [], []  # (the last place of each line)
+    for place in places:
+        line = next((at for at, end in enumerate(ends) if end * least <= place), len(ends))
+        ends[line:line + 1] = [place]
+        lines.append(line)
+    return lines
 
 
 def draw_panel(axes, experiment, lines, scale, value_of, band_of):
@@ -93,14 +105,15 @@ def draw_panel(axes, experiment, lines, scale, value_of, band_of):
         # Side by side, or equal values would hide each other.
         aside = ScaledTranslation((at - (len(lines) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
         draw_line(axes, experiment, line, scale, value_of, axes.transData + aside)
+    if scale.reference:
+        axes.axhline(scale.reference[0], **style.REFERENCE)
     if scale.line is not None:
         axes.axhline(scale.line, color=style.MUTED, linewidth=1.4)
-    places = sorted({experiment.x_of(contest) for contest in contests})
+    places = places_of(experiment, lines)
     axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
-    chosen = far_apart(places)
-    axes.set_xticks(chosen, [str(place) if experiment.is_over_ranks else words.size(place) for place in chosen])
-    axes.xaxis.set_minor_locator(style.FixedLocator([place for place in places if place not in chosen]))
-    axes.xaxis.set_minor_formatter(style.NullFormatter())
+    axes.set_xticks(places, ["\n" * line + (str(place) if experiment.is_over_ranks else words.size(place))
+                             for place, line in zip(places, in_lines(places))])
+    axes.xaxis.set_minor_locator(style.NullLocator())
     axes.set_yticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
     style.minor_ticks(axes.yaxis, scale.is_log)
     axes.grid()

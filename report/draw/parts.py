@@ -57,24 +57,39 @@ MEANINGS = {"start": "the call that starts it", "tests": "all calls of test", "w
             "user": "in the program and its libraries", "system": "in the operating system"}
 
 
+def total(experiment, contest, name):
+    """The statistic of a member's sums, or None."""
+    member = next((member for member in contest.members if member.name == name), None)
+    found = sums(member, experiment.parts) if member else None
+    return stats.estimate(found.values()).value if found else None
+
+
+def short(experiment, subject):
+    def value_of(contest, member):
+        return total(experiment, contest, member.name)
+
+    def ratio_of(contest, member):
+        whole = total(experiment, contest, experiment.baseline)
+        value = value_of(contest, member)
+        return value / whole if whole and value else None
+
+    return times.short(experiment, subject, "take", value_of, ratio_of)
+
+
 def sentence(experiment, subject):
     """The baseline's sum, and the others' relative to it."""
-    def total(contest, name):
-        member = next((member for member in contest.members if member.name == name), None)
-        return stats.estimate(sums(member, columns).values()).value if member and sums(member, columns) else None
-
-    name, columns = experiment.baseline, experiment.parts
-    shown = [(contest, total(contest, name)) for contest in experiment.undisturbed]
+    name = experiment.baseline
+    shown = [(contest, total(experiment, contest, name)) for contest in experiment.undisturbed]
     shown = sorted(((contest, value) for contest, value in shown if value), key=lambda pair: pair[1])
     if not shown:
         return "%s was not measured." % name
     text = words.time(shown[0][1])
-    if len(shown) > 1:
+    if text != words.time(shown[-1][1]):
         text += " (%s) to %s (%s)" % (times.place(experiment, shown[0][0]), words.time(shown[-1][1]),
                                       times.place(experiment, shown[-1][0]))
     others = []
     for other in experiment.members:
-        ratios = [total(contest, other) / value for contest, value in shown if total(contest, other)]
+        ratios = [total(experiment, contest, other) / value for contest, value in shown if total(experiment, contest, other)]
         if other != name and ratios:
             others.append("; with %s, %s that" % (other, words.factor(stats.geometric_mean(ratios))))
     return "with %s, %s take %s%s." % (name, subject, text, "".join(others))

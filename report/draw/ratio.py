@@ -3,7 +3,7 @@
 import math
 import re
 
-from . import curves, rows, times
+from . import apart, curves, rows, times
 from .. import stats, words
 
 HOW = "Left of the line at 1 is faster, right of it slower."
@@ -15,7 +15,18 @@ def value_of(contest, member):
 
 
 def band(contest):
-    return (contest.aa.low, contest.aa.high) if contest.aa is not None and contest.aa.has_interval else None
+    """Round the ratio of the member that was measured twice: as far as it is from itself."""
+    if contest.aa is None or not contest.aa.has_interval:
+        return None
+    twin = contest.twin()
+    value = contest.ratio(twin)  # (1, of the baseline)
+    return (value.value * min(contest.aa.low, 1), value.value * max(contest.aa.high, 1)) if value is not None else None
+
+
+def line_label(experiment):
+    """ "mpi = 1", with what mpi is."""
+    name = experiment.baseline
+    return "%s = 1%s" % (name, experiment.explained(name)[len(name):])
 
 
 def ticks(low, high):
@@ -29,8 +40,8 @@ def ticks(low, high):
 
 
 def notes(experiment):
-    return ["ratio: the time divided by that of %s, turn by turn, then the median; 0.5 is half the time, so lower is "
-            "better" % experiment.baseline]
+    return ["ratio: the time %s, divided by that of %s, turn by turn, then the median; 0.5 is half the time, so lower is "
+            "better" % (times.extent(experiment), experiment.baseline)]
 
 
 def draw(experiment, title):
@@ -40,7 +51,7 @@ def draw(experiment, title):
     low, high = min(low, 0.87), max(high, 1.15)
     scale = rows.Scale("time / time of %s" % experiment.baseline, True, (low, high),
                        ticks(low, high), lambda value: "%.2f" % value, line=1,
-                       line_label="%s = 1" % experiment.baseline, tick_text=lambda value: "%g" % value)
+                       line_label=line_label(experiment), tick_text=lambda value: "%g" % value)
     return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
@@ -75,19 +86,23 @@ def name_of(mpi):
 
 
 def short(experiment):
-    """For the title: of several MPIs, each with its geometric mean and its worst row."""
-    texts = []
-    for name in experiment.members if len(experiment.mpis) > 1 else []:
-        found = []
-        for mpi in experiment.mpis:
-            values = [contest.ratio(member) for contest in experiment.undisturbed if contest.head["mpi"] == mpi
-                      for member in contest.members if member.name == name and member is not contest.baseline]
-            values = [value.value for value in values if value is not None]
-            if values:
-                found.append("%s %.2f (%.2f)" % (name_of(mpi), stats.geometric_mean(values), max(values)))
-        if found:
-            texts.append("%s's time / MPI's, mean (worst): %s" % (name, ", ".join(found)))
-    return "; ".join(texts) + "." if texts else ""
+    """For the headline: how it begins, what it says of each member (of several MPIs, beside each), how it ends."""
+    if experiment.name == "aa":
+        return None
+    names = [name for name in experiment.members if name != experiment.baseline]
+    is_alone = len(experiment.mpis) > 1 and len(names) == 1  # then it is named once
+    parts = []
+    for name in names:
+        for mpi in experiment.mpis if len(experiment.mpis) > 1 else [None]:
+            found = [(contest, contest.ratio(member)) for contest in experiment.undisturbed for member in contest.members
+                     if member.name == name and member is not contest.baseline and mpi in (None, contest.head["mpi"])]
+            found = [(contest, value.value) for contest, value in found if value is not None]
+            if found:
+                who = name_of(mpi) if is_alone else "%s beside %s" % (name, name_of(mpi)) if mpi else name
+                parts.append("%s %s" % (who, apart.text(
+                    experiment, found, apart.times_agree,
+                    lambda least, most: words.between(least, most, lambda value: "%.2f" % value))))
+    return "%stime relative to that of %s: " % (names[0] + "'s " if is_alone else "", experiment.baseline), parts, "."
 
 
 def parts_of(experiment, shown, baseline):

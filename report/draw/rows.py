@@ -20,7 +20,7 @@ class Scale:
     """The axis of a drawing of rows."""
 
     def __init__(self, label, is_log, limits, ticks, text, line=None, line_label=None, tick_text=None,
-                 better="less"):
+                 better="less", reference=None):
         self.label = label    # what it is, with its unit
         self.better = better  # "less" or "more"
         self.is_log = is_log
@@ -30,6 +30,7 @@ class Scale:
         self.tick_text = tick_text or text
         self.line = line      # a line at this value
         self.line_label = line_label
+        self.reference = reference  # a value to compare with, and its words
 
     def words(self, less, more):
         """The label, with the way to read it."""
@@ -71,6 +72,8 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
     entries = style.entries_of(experiment, names, has_points=bars is None) + list(more_entries)
     if scale.line_label:
         entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
+    if scale.reference:
+        entries.append(style.reference_entry(scale.reference[1]))
     figure = style.new_figure(experiment, at + 0.95, title, entries)
     axes = figure.subplots()
     axes.spines["left"].set_visible(False)
@@ -84,11 +87,14 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
     axes.set_yticks([place for place, _ in places],
                     [row_label(contest, experiment, with_heads) for _, contest in places])
     axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=10)
     axes.grid(axis="x")
     axes.set_xlabel("\n".join(textwrap.wrap(scale.words("left", "right"), LABEL_COLUMNS)))
     axes.text(1.02, 1, experiment.statistic if not bars else "sum", transform=axes.transAxes, va="bottom", fontsize=9.5, color=style.MUTED)
     if scale.line is not None:
         axes.axvline(scale.line, color=style.MUTED, linewidth=1.4)
+    if scale.reference:
+        axes.axvline(scale.reference[0], **style.REFERENCE)
     for place, group in heads:
         axes.text(0, place, group, transform=axes.get_yaxis_transform(), weight="bold", va="center", ha="left",
                   bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.5})
@@ -123,8 +129,9 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
         if value.has_interval:
             axes.plot(inside[1:], [lane, lane], color=colour, alpha=faded, linewidth=2.4,
                       solid_capstyle="butt")
-        axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
-                  markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
+        if inside[0] == value.value:  # (else the triangle at the edge tells that it is beyond)
+            axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
+                      markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
 
@@ -146,6 +153,12 @@ def draw_points(axes, points, lane, scale, colour):
         if is_beyond:
             axes.plot([edge], [lane], marker=mark, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
                       markeredgewidth=0)
+
+
+def middles(experiment, value_of):
+    """Of all members in all rows, with the simulated values."""
+    found = [value_of(contest, member) for contest in experiment.contests for member in contest.members]
+    return [line["value"] for line in experiment.simulated] + [value.value for value in found if value is not None]
 
 
 def ends(experiment, value_of):

@@ -10,8 +10,11 @@ def notes(experiment):
         return ["allocations: how often the call asks for memory; lower is better"]
     if experiment.parts:
         return ["overhead: what the program spends in the library's calls while it computes: the start, all tests, and "
-                "the wait at the end; lower is better"]
-    return ["start: the call returns when the operation is under way, before it is complete; lower is better"]
+                "the wait at the end, each of the slowest rank; lower is better"]
+    if experiment.contests[0].column() == "start":
+        return ["start: from the beginning of the call that starts the operation until it returns, before the operation is "
+                "complete; of the slowest rank; lower is better"]
+    return ["time: %s; lower is better" % times.extent(experiment)]
 
 
 def draw(experiment, title):
@@ -21,9 +24,17 @@ def draw(experiment, title):
                            "time of the starting call")
 
 
+def subject(experiment):
+    return "the call that starts an operation", "makes" if experiment.is_count else "takes"
+
+
 def sentence(experiment):
-    if experiment.is_count:
-        return times.sentence(experiment, "the call that starts an operation", "makes")
     if experiment.parts:
         return parts.sentence(experiment, "start, tests and wait")
-    return times.sentence(experiment, "the call that starts an operation")
+    return times.sentence(experiment, *subject(experiment))
+
+
+def short(experiment):
+    if experiment.parts:
+        return parts.short(experiment, "start, tests and wait")
+    return times.short(experiment, *subject(experiment))

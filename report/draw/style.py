@@ -11,7 +11,9 @@ from matplotlib import figure as figures  # noqa: E402  (after the choice of Agg
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch, PathPatch  # noqa: E402
 from matplotlib.path import Path  # noqa: E402
-from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator  # noqa: E402, F401
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator  # noqa: E402
+
+from .. import words  # noqa: E402
 
 PAPER, INK, MUTED, GRID, BAND = "#fdfdfe", "#1b1b1d", "#5a5a5e", "#dcdce0", "#c6c6cc"
 # Okabe and Ito's, which colour-blind people tell apart.
@@ -19,8 +21,10 @@ SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 
 WIDTH = 5.4         # inches; the page shows 72 units an inch
 TEXT_COLUMNS = 64   # characters of small text over a drawing
-TITLE_COLUMNS = 52    # of the answer, in two lines
+TITLE_COLUMNS = 52  # of the answer
+TITLE_LINES = 3
 LINE = 0.2          # inches of a line over a drawing
+LEGEND_COLUMNS = 56
 NOTE_COLUMNS = 76   # characters of the notes under it
 NOTE_LINE = 0.165
 
@@ -81,10 +85,13 @@ class Texts:
 def new_figure(experiment, height, texts, entries):
     """Room for drawings of this height, between the texts, conditions and the legend's entries, and the notes."""
     question = textwrap.wrap(texts.question, TEXT_COLUMNS)
-    answer = textwrap.wrap(texts.answer, TITLE_COLUMNS, max_lines=2, placeholder=" ...")
+    answer = textwrap.wrap(texts.answer, TITLE_COLUMNS, max_lines=TITLE_LINES, placeholder=".")
     conditions = textwrap.wrap(experiment.conditions(), TEXT_COLUMNS)
+    for handle in entries:
+        handle.set_label("\n".join(textwrap.wrap(handle.get_label(), LEGEND_COLUMNS)))
+    legend_lines = [handle.get_label().count("\n") + 1 for handle in entries]
     notes = [line for note in texts.notes for line in textwrap.wrap(note, NOTE_COLUMNS, subsequent_indent="   ")]
-    head = LINE * (len(question) + 1.25 * len(answer) + len(conditions) + 1.05 * len(entries)) + 0.12
+    head = LINE * (len(question) + 1.25 * len(answer) + len(conditions) + 1.05 * sum(legend_lines)) + 0.12
     foot = NOTE_LINE * len(notes) + 0.08
     whole = head + height + foot
     figure = figures.Figure(figsize=(WIDTH, whole), layout="constrained")
@@ -98,10 +105,10 @@ def new_figure(experiment, height, texts, entries):
             from_top += pitch
     for at, line in enumerate(notes):
         figure.text(0.01, (foot - NOTE_LINE * at) / whole, line, va="top", fontsize=8.5, color=MUTED)
-    for handle in entries:  # (a legend of its own each: its lines keep their places)
+    for handle, lines in zip(entries, legend_lines):  # (a legend of its own each: its lines keep their places)
         figure.legend(handles=[handle], loc="upper left", bbox_to_anchor=(0, 1 - from_top / whole),
                       frameon=False, borderpad=0.2, borderaxespad=0, handletextpad=0.6, fontsize=10.5)
-        from_top += 1.05 * LINE
+        from_top += 1.05 * LINE * lines
     return figure
 
 
@@ -117,14 +124,21 @@ def entries_of(experiment, names, has_points=True):
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
                           label="single repetitions (grey triangle: beyond the edge)"))
     entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
-    again = next((contest for contest in experiment.contests if contest.aa is not None and contest.aa.has_interval),
-                 None)
-    if again is not None:
-        entries.append(Patch(color=BAND, label="A/A: %s twice; smaller differences are chance" %
-                             again.twin().name))
+    twice = list(dict.fromkeys(contest.twin().name for contest in experiment.contests
+                               if contest.aa is not None and contest.aa.has_interval))
+    if twice:
+        entries.append(Patch(color=BAND, label="A/A: %s twice; smaller differences are not decided" %
+                             words.listing(twice)))
     if experiment.simulated:
         entries.append(simulated_entry())
     return entries
+
+
+REFERENCE = {"color": INK, "linewidth": 1.4, "linestyle": ":"}
+
+
+def reference_entry(label):
+    return Line2D([], [], label=label, **REFERENCE)
 
 
 def simulated_entry():

@@ -6,8 +6,8 @@ HOW = "Less is faster. The axes are logarithmic."
 
 
 # What the time of a column is.
-LABELS = {"delivery": "from the last rank's start to its end", "wait": "time in the wait", "start": "time of the start",
-          "work": "time of the computation", "tests": "time in the tests"}
+LABELS = {"delivery": "from the last rank's start to the last rank's end", "wait": "time in the wait",
+          "start": "time of the start", "work": "time of the computation", "tests": "time in the tests"}
 
 
 def is_overlapped(experiment):
@@ -16,9 +16,7 @@ def is_overlapped(experiment):
 
 
 def notes(experiment):
-    overlapped = "the operation runs while the program computes; the time is that of both, " \
-        if is_overlapped(experiment) else ""
-    return ["time: %sof the slowest rank; lower is better" % overlapped]
+    return ["time: %s; lower is better" % times.extent(experiment)]
 
 
 def draw(experiment, title):
@@ -27,8 +25,19 @@ def draw(experiment, title):
     return times.draw_any(experiment, title, label)
 
 
-def sentence(experiment):
+def subject(experiment):
     if is_overlapped(experiment):
-        return times.sentence(experiment, "operation and computation together", "take")
+        return "operation and computation together", "take"
     label = LABELS.get(experiment.contests[0].column())
-    return times.sentence(experiment, "the operation" + (" (%s)" % label if label else ""))
+    return "the operation" + (" (%s)" % label if label else ""), "takes"
+
+
+def sentence(experiment):
+    return times.sentence(experiment, *subject(experiment))
+
+
+def short(experiment):
+    label = LABELS.get(experiment.contests[0].column(), "")
+    if label.startswith("time "):  # in the headline without parentheses
+        return times.short(experiment, "the " + label, "is")
+    return times.short(experiment, *subject(experiment))

@@ -2,30 +2,39 @@
 
 import math
 
-from . import curves, rows
+from . import apart, curves, rows
 from .. import stats, words
 
-STEPS = (1, 2, 5)
-SHORTEST = 1e-3     # us
-LEAST = 1e-4        # of the largest value: what is shorter is beyond the edge
-MANY_DECADES = 1.5  # from here on only powers of ten are written
+STEPS = (2, 5)        # between powers of ten
+SHORT_STEPS = (3, 5)  # below 1 us
+LABELS = 8            # at most so many ticks have room for their labels
+SHORTEST = 1e-3       # us
+BEYOND = 3            # times the extreme medians: what intervals leave that is cut
+MANY_DECADES = 1.5    # from here on only powers of ten are written from 1 us on
 
 
 def ticks(low, high):
     """Round values between both, for a logarithmic axis."""
-    steps = STEPS if math.log10(high / low) < MANY_DECADES else (1,)
-    found = [step * 10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-             for step in steps]
-    inside = [value for value in found if low <= value <= high]
-    while len(inside) > 7:
-        inside = inside[::2]
-    return inside
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    are_many = math.log10(high / low) >= MANY_DECADES
+    found = [10.0**power for power in decades]
+    for power in decades:
+        if power < 0 or not are_many:
+            found += [step * 10.0**power for step in (SHORT_STEPS if power < 0 else STEPS)]
+    chosen = []
+    least = (high / low) ** (1 / LABELS)
+    for value in found:  # powers of ten first
+        if low <= value <= high and all(max(value / other, other / value) > least for other in chosen):
+            chosen.append(value)
+    return sorted(chosen)
 
 
-def limits(low, high):
-    """A little more than that, and at least a factor of four. (A CPU time may be 0.)"""
-    high = max(high, 2 * SHORTEST)
-    low = max(low, SHORTEST, high * LEAST)
+def limits(ends, middles):
+    """Of a logarithmic axis, at least a factor of four: round all medians, and their intervals as far as these are near.
+    (A CPU time may be 0.)"""
+    least = min([value for value in middles if value >= SHORTEST], default=SHORTEST)
+    high = max(min(ends[1], max(middles) * BEYOND), 2 * SHORTEST)
+    low = max(ends[0], least / BEYOND)
     middle = math.sqrt(low * high)
     factor = max(math.sqrt(high / low) * 1.25, 2)
     return middle / factor, middle * factor
@@ -36,25 +45,77 @@ def estimate_of(column):
 
 
 def band(contest):
-    """What the baseline's time is when it is measured again."""
-    value = contest.baseline.estimate(contest.column())
-    if contest.aa is None or not contest.aa.has_interval or value is None:
+    """Round the time of the member that was measured twice: as far as it is from itself."""
+    if contest.aa is None or not contest.aa.has_interval:
         return None
-    return value.value * contest.aa.low, value.value * contest.aa.high
+    value = contest.twin().estimate(contest.column())
+    return (value.value * min(contest.aa.low, 1), value.value * max(contest.aa.high, 1)) if value is not None else None
 
 
-def draw_any(experiment, title, label):
-    """Curves where there are several sizes (or numbers of ranks), else rows."""
+# From where to where a column's time goes; else it is that of the operation alone.
+EXTENTS = {"delivery": "from the last rank's start to the last rank's end",
+           "wait": "from the beginning of the wait to its end, of the slowest rank",
+           "start": "from the beginning of the starting call until it returns, of the slowest rank",
+           "tests": "of all calls of test, of the slowest rank",
+           "work": "from the beginning of the computation to its end, of the slowest rank"}
+
+
+def extent(experiment):
+    """Exactly what an axis of times shows."""
+    contest = experiment.contests[0]
+    if contest.column() in EXTENTS:
+        return EXTENTS[contest.column()]
+    between = ""
+    if contest.column() == "total" and contest.baseline.computes():
+        between = ", with the %s between them" % ("computation" if contest.baseline.computation_uses_cpu() else "sleep")
+    return "from a rank's start of the operation to the end of its wait%s; of the slowest rank" % between
+
+
+def draw_any(experiment, title, label, reference=None):
+    """Curves where there are several sizes (or numbers of ranks), else rows. reference: a value, and its words."""
     value_of = estimate_of(None)
-    found = rows.ends(experiment, value_of)
+    ends, middles = rows.ends(experiment, value_of), rows.middles(experiment, value_of)
     if experiment.is_count:
-        most = max(1, round(found[1]))
+        most = max(1, round(ends[1]))
         span, places = (-0.2, most + 0.2), range(0, most + 1, max(1, most // 6))
     else:
-        span = limits(*found)
+        if reference:
+            ends, middles = (min(ends[0], reference[0]), max(ends[1], reference[0])), middles + [reference[0]]
+        span = limits(ends, middles)
         places = ticks(*span)
-    scale = rows.Scale(label, not experiment.is_count, span, places, experiment.text)
+    scale = rows.Scale(label, not experiment.is_count, span, places, experiment.text, reference=reference)
     return (curves if not experiment.is_count and experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
+
+
+def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
+    """For the headline: how it begins, what it says of each member, how it ends. value_of(contest, member) and
+    ratio_of(contest, member): numbers or None; else of the column that the experiment is about."""
+    def estimate(contest, member):
+        found = member.estimate(contest.column())
+        return found.value if found is not None else None
+
+    def ratio(contest, member):
+        found = contest.ratio(member)
+        return found.value if found is not None else None
+
+    def said(name, of, between):
+        found = [(contest, of(contest, member)) for contest in experiment.undisturbed for member in contest.members
+                 if member.name == name]
+        found = [(contest, value) for contest, value in found if value is not None]
+        return apart.text(experiment, found, apart.times_agree, between) if found else ""
+
+    def time(least, most):
+        text = words.between(least, most, experiment.text)
+        return text + " " + experiment.counted if experiment.is_count else text
+
+    name = experiment.baseline
+    baseline = said(name, value_of or estimate, time)
+    if not baseline:
+        return None
+    others = [(other, said(other, ratio_of or ratio, lambda least, most: words.factors(least, most) + " that"))
+              for other in experiment.members if other != name]
+    return "with ", ["%s, %s %s %s" % (name, subject, verb, baseline)] + \
+        ["%s %s" % pair for pair in others if pair[1]], "."
 
 
 def sentence(experiment, subject, verb="takes"):
@@ -68,7 +129,7 @@ def sentence(experiment, subject, verb="takes"):
     (least_row, least), (most_row, most) = values[0], values[-1]
     unit = " " + experiment.counted if experiment.is_count else ""
     text = experiment.text(least) + unit
-    if least < most:
+    if experiment.text(least) != experiment.text(most):
         text += " (%s) to %s (%s)" % (place(experiment, least_row), experiment.text(most) + unit,
                                       place(experiment, most_row))
     elif len(values) > 1:

@@ -1,63 +1,107 @@
 """What a figure says, in one sentence."""
 
 import re
+import textwrap
 
-from . import kind_of
+from . import kind_of, style, times
 from .. import words
 
 
 def sentence(experiment):
     """That of its drawing, from the undisturbed rows; none if most rows are disturbed."""
     rows, good = len(experiment.contests), len(experiment.undisturbed)
-    if 2 * (rows - good) > rows:
+    if not is_decided(experiment):
         return "No conclusion: %s (%s)." % (
             "the only row is disturbed" if rows == 1 else ("both" if rows == 2 else "all %d" % rows) + " rows are disturbed" if not good else "%d of %d rows are disturbed" % (rows - good, rows),
             first_reason(experiment))
-    text = kind_of(experiment).sentence(experiment)
-    if text.split(" ")[0] not in experiment.members:
-        text = text[0].upper() + text[1:]
+    text = capital(experiment, kind_of(experiment).sentence(experiment))
     if good < rows:
         text += " (Without %d disturbed row%s of %d.)" % (rows - good, "s"[:rows - good != 1], rows)
     return text
 
 
-HEADLINE = 100  # characters: two lines over a figure
+def is_decided(experiment):
+    rows, good = len(experiment.contests), len(experiment.undisturbed)
+    return 2 * (rows - good) <= rows
+
+
+def capital(experiment, text):
+    """With a capital letter, unless it begins with a member's name."""
+    is_name = any(text.startswith(name) and not text[len(name):][:1].isalnum() for name in experiment.members)
+    return text if is_name else text[0].upper() + text[1:]
+
+
+HEADLINE = 150  # characters: three lines over a figure
 
 
 def headline(experiment):
-    """The sentence, shortened until it fits over a figure: without what stands in parentheses, then without the last
-    members."""
-    text = sentence(experiment)
-    short = getattr(kind_of(experiment), "short", None)
-    if short is not None and not text.startswith("No conclusion") and short(experiment):
-        text = short(experiment)
-        text = text if text.startswith(tuple(experiment.members)) else text[0].upper() + text[1:]
+    """The answer, so short that it fits over a figure: without the last members, if there is no room for them."""
+    short = kind_of(experiment).short(experiment) if is_decided(experiment) else None
+    if not short or not short[1]:
+        return cut(without_parentheses(sentence(experiment)))
+    opening, parts, end = short
+    shown = list(parts)
+    while len(shown) > 1 and not fits(capital(experiment, opening + joined(shown) + end)):
+        shown.pop()
+    return cut(capital(experiment, opening + joined(shown) + end))
+
+
+def cut(text):
+    """Still a sentence, with a full stop."""
     if len(text) <= HEADLINE:
         return text
-    while "(" in text:  # the innermost first
+    return re.sub("[,;:]?[.]$", ".", textwrap.shorten(text, HEADLINE, placeholder="."))
+
+
+def joined(parts):
+    """With semicolons, if parts have commas."""
+    return "; ".join(parts) if any("," in part for part in parts) else words.listing(parts)
+
+
+def fits(text):
+    return len(text) <= HEADLINE and len(textwrap.wrap(text, style.TITLE_COLUMNS)) <= style.TITLE_LINES
+
+
+def without_parentheses(text):
+    count = 1
+    while count:  # the innermost first
         text, count = re.subn(r" ?\([^()]*\)", "", text)
-        if not count:
-            break
-    text = re.sub(r"; with ([^;,]+), ", r"; \1 ", text).replace("operation and computation together", "both")
-    while len(text) > HEADLINE and re.search(r"(;|,| and) ", text):
-        text = re.sub(r"(;|,| and) (?!.*(;|,| and) ).*$", " ...", re.sub(r" \.\.\.$", "", text))
-    return text[0].upper() + text[1:] if text.split(" ")[0] not in experiment.members else text
+    return text
 
 
 def notes(experiment):
     """What somebody has to know who sees the figure alone, and at last where and when it was measured."""
-    found = list(kind_of(experiment).notes(experiment))
+    found = list(kind_of(experiment).notes(experiment)) + band_notes(experiment)
     if any(contest.disturbed for contest in experiment.contests):
-        found.append("disturbed (pale or hollow): the same, measured twice, differed too much (other programs ran), so "
-                     "this row shows nothing")
+        found.append("disturbed (pale or hollow): the same, measured twice, differed much (other programs ran)%s" %
+                     ("" if experiment.parts else "; differences smaller than the grey band are not decided"
+                      if any(map(band_of(experiment), experiment.contests)) else ""))
     if len(experiment.members) > 1:
         found.append("Weft: a library whose collectives run while the program computes; names in the legend: who moves "
                      "the data")
     return found + [words.machine(experiment)]
 
 
+def band_of(experiment):
+    return getattr(kind_of(experiment), "band", times.band)
+
+
+def band_notes(experiment):
+    """Why there is no grey band, where there is none."""
+    if experiment.parts:
+        return ["no grey band: bars do not show how much the same differs when it is measured twice"]
+    if len(experiment.members) < 2:
+        return []  # nothing is compared
+    lacking = [contest for contest in experiment.contests if not band_of(experiment)(contest)]
+    if not lacking:
+        return []
+    why = ("no member was measured twice" if all(contest.again is None for contest in lacking) else
+           "too few repetitions to tell how much the same differs")
+    where = "no grey band" if len(lacking) == len(experiment.contests) else "where there is no grey band"
+    return ["%s: %s, so small differences may be chance" % (where, why)]
+
+
 def texts(experiment, is_alone):
-    from . import style  # (needs matplotlib)
     if not is_alone:
         return style.Texts(notes=notes(experiment))
     return style.Texts(experiment.question, headline(experiment), notes(experiment))

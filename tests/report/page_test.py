@@ -55,7 +55,7 @@ class Page(unittest.TestCase):
         self.assertEqual(len(sections), 7)
         names = []
         for section in sections[:-1]:
-            self.assertRegex(section, "<h2><span class=question>[A-Z][^<]*[?]</span>[^<]{20,110}[.]</h2>")
+            self.assertRegex(section, "<h2><span class=question>[A-Z][^<]*[?]</span>[^<]{20,150}[.]</h2>")
             self.assertRegex(section, r'<svg role="img" aria-label="[^"]{100,}"')
             self.assertRegex(section, "<p class=says>[^<]{20,}[.][)]?</p>")
             self.assertIn(" again</td>", section)

@@ -53,3 +53,70 @@ class Names(unittest.TestCase):
                            ("Intel(R) MPI Library 2021.18.1 for Linux* OS", "Intel MPI 2021.18.1"),
                            ("Open MPI 5.0.11", "Open MPI 5.0.11"), ("another", "another"), ("", "")):
             self.assertEqual(words.mpi_name(text), name)
+
+
+@needs_matplotlib
+class Headlines(unittest.TestCase):
+    def headline(self, values, of=lambda value: (100, 100, 200 - value), **scenario):
+        """values: of each member, by collective and size."""
+        from report.draw import verdict
+        lines = []
+        for at, row in enumerate(next(iter(values.values()))):
+            members = {name: lambda at, value=rows[row]: of(value) for name, rows in values.items()}
+            lines += contest(members, first=at * len(values), number=at, collective=row[0], bytes=row[1])
+        experiment = experiments_of([head(**scenario)] + lines + [END])[0]
+        for text in (verdict.headline(experiment), verdict.sentence(experiment)):
+            self.assertNotIn("...", text)
+            self.assertEqual(text[-1], ".")
+        return verdict.headline(experiment)
+
+    def times(self, values, **scenario):
+        return self.headline(values, lambda value: (value, 100, 200), says="time", column="blocking", **scenario)
+
+    @staticmethod
+    def by_size(*values):
+        return {("ibcast", size): value for size, value in zip((8, 512, 65536, 1 << 20), values)}
+
+    def test_sizes_that_disagree_are_told_apart(self):
+        manual = {("ibcast", 65536): 86, ("iallgather", 65536): 93, ("ibcast", 1 << 20): 10, ("iallgather", 1 << 20): 35}
+        self.assertEqual(self.headline({"manual": manual}),
+                         "Of the operation's time, manual hides 86 to 93 % at 64 KiB, 10 to 35 % at 1 MiB.")
+        self.assertEqual(self.headline({"manual": manual, "thread": dict.fromkeys(manual, 80)}),
+                         "Of the operation's time, manual hides 86 to 93 % at 64 KiB, 10 to 35 % at 1 MiB; thread 80 %.")
+        self.assertEqual(self.headline({"manual": self.by_size(50, 60, 69)}),
+                         "manual hides 50 to 69 % of the operation's time.")
+        self.assertEqual(self.times({"manual": self.by_size(10, 12, 100), "thread": self.by_size(5, 6, 200)}),
+                         "With manual, the operation takes 10 to 12 us up to 512 B, 100 us at 64 KiB; "
+                         "thread 0.50 of that up to 512 B, 2.00 times that at 64 KiB.")
+
+    def test_ratios_of_sizes_that_disagree_are_told_apart(self):
+        self.assertEqual(self.headline({"old": self.by_size(100, 100, 100), "new": self.by_size(50, 90, 200)},
+                                       lambda value: (100, 100, value), says="ratio"),
+                         "Time relative to that of old: new 0.50 at 8 B, 0.90 at 512 B, 2.00 at 64 KiB.")
+
+    def test_of_many_sizes_the_ends(self):
+        self.assertEqual(self.times({"manual": self.by_size(1, 10, 100, 1000)}),
+                         "With manual, the operation takes 1 us at 8 B, up to 1 ms at 1 MiB.")
+        self.assertEqual(self.times({"manual": self.by_size(1, 10, 3, 100)}),
+                         "With manual, the operation takes 1 to 100 us, depending on the size.")
+
+    def test_operations_that_disagree_are_a_range(self):
+        self.assertEqual(self.headline({"manual": {("ibcast", 8): 5, ("iallgather", 8): 95}}),
+                         "manual hides 5 to 95 % of the operation's time.")
+
+    def test_equal_words_are_said_once(self):
+        self.assertEqual(self.times({"manual": self.by_size(12, 12.001)}), "With manual, the operation takes 12 us.")
+
+    def test_what_is_together_is_named(self):
+        text = self.headline(dict.fromkeys(("manual", "thread", "kernel", "auto"), self.by_size(10, 50, 90)), says="time")
+        self.assertIn("operation and computation together take", text)
+        self.assertNotIn("both", text)
+
+    def test_members_without_room_are_left_out(self):
+        many = {"member %d" % at: self.by_size(10, 50, 90) for at in range(9)}
+        for says in ("hidden", "time", "ratio"):
+            text = self.headline(many, says=says)
+            self.assertIn("member 0", text)
+            self.assertNotIn("member 8", text)
+        from report.draw import verdict
+        self.assertLessEqual(len(text), verdict.HEADLINE)

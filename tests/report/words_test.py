@@ -27,4 +27,14 @@ class Words(unittest.TestCase):
     def test_members_are_explained(self):
         self.assertIn("init once, start many times", words.member("manual persistent"))
         for name in ("fiber", "fiber:timer", "fiber:arrival"):
-            self.assertIn("computation", words.member(name))
+            self.assertRegex(words.member(name), "comput")
+
+    def test_two_values_that_read_alike_are_one(self):
+        for least, most, text in ((12.0, 12.001, "12 us"), (0.305, 0.962, "305 to 962 ns"), (0.962, 1.4, "962 ns to 1.4 us")):
+            self.assertEqual(words.between(least, most, words.time), text)
+        for least, most, text in ((0.5, 0.9, "0.50 to 0.90 of"), (0.5, 1.2, "0.50 to 1.20 times"), (2, 2, "2.00 times")):
+            self.assertEqual(words.factors(least, most), text)
+
+    def test_microseconds(self):
+        for given, us in (("200ms", 200000), ("300us", 300), ("1s", 1000000), ("500ns", 0.5), ("0", 0), (7, 7)):
+            self.assertEqual(words.microseconds(given), us)
