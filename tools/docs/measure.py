@@ -2,8 +2,10 @@
 
 usage: measure.py PROGRAM PAPER MINUTES SAMPLES [OPTIONS of weft bench]
 
-PAPER: libnbc, sci, core-direct, ukacc, case or all. MINUTES: for all of it; 0: as many as ./dev bench --paper all has for these. PROGRAM is a built weft. All goes to SAMPLES, line by line: an interrupted run
-keeps what it has. The time is shared by the scenarios' budgets; what one leaves over, or takes too long, is the next ones'."""
+PAPER: libnbc, sci, core-direct, ukacc, case or all. MINUTES: for all of it; 0: as many as ./dev bench --paper all
+has for these. PROGRAM is a built weft. All goes to SAMPLES, line by line: an interrupted run keeps what it has.
+The time is shared by the scenarios' budgets; what one leaves over, or takes too long, is the next ones'.
+"""
 
 import glob
 import json

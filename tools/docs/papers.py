@@ -3,10 +3,11 @@
 usage: papers.py PROGRAM [--check [FOLDER] | --judge]
        papers.py --samples FILE... [--write [FOLDER]]
 
-PROGRAM is a built weft. With a FOLDER the ledger there is checked, and no page. --check writes nothing: it fails if the page is not what would be written, or an item
-names what does not exist, lacks a command and a reason, or has another verdict than its rule gives now, where
-the rule is about output that is always the same. --judge prints what each such rule finds. --samples judges the rules about
-`weft bench` by files of samples; with --write the verdicts go into the ledger (of FOLDER).
+PROGRAM is a built weft. --check writes nothing: it fails if the page is not what would be written, or an item
+names what does not exist, lacks a command and a reason, or has another verdict than its rule gives now, where the
+rule is about output that is always the same; with a FOLDER the ledger there is checked, and no page. --judge prints
+what each such rule finds. --samples judges the rules about `weft bench` by files of samples; with --write the
+verdicts go into the ledger (of FOLDER).
 """
 
 import functools
