@@ -42,10 +42,10 @@ CpuTime cpu_time() {
 }
 
 double resident_kib() {
-    double pages = 0;
-    std::ifstream("/proc/self/statm") >> pages >>
-        pages;  // all of its memory, then what is resident
-    return pages * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
+    double mapped = 0;
+    double resident = 0;
+    std::ifstream("/proc/self/statm") >> mapped >> resident;  // in pages
+    return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1024;
 }
 
 std::string transports_in_use(const Job& job) {

@@ -9,6 +9,10 @@ def mpi_name(text):
     return "%s%s %s" % (found.group(1), found.group(2) or "", found.group(3)) if found else text
 
 
+def without_version(mpi):
+    return re.sub(r" v?\d.*", "", mpi)
+
+
 def size(count):
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit and count % (unit // 1024 or 1) == 0 and count * 10 % unit == 0:

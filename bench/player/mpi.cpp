@@ -62,8 +62,8 @@ const Mpi* Mpi::of_this_job() {
 
 Mpi::Mpi(const std::string& name, const std::string& library)
     : name_(name),
-      ns_per_iteration_(
-          calibrate_ns_per_iteration()),  // Global: some MPIs load parts that look for symbols of the others.
+      ns_per_iteration_(calibrate_ns_per_iteration()),
+      // Global: some MPIs load parts that look for symbols of the others.
       part_(load(library, RTLD_GLOBAL)) {
     std::array<char, 256> version{};
     const bool has_threads = is_async() || std::getenv(mpi_threads_setting) != nullptr;

@@ -1,7 +1,6 @@
 """A member's time relative to the baseline's, repetition by repetition."""
 
 import math
-import re
 
 from . import apart, curves, rows, times
 from .. import stats, words
@@ -64,8 +63,8 @@ def sentence(experiment):
     found = []
     for mpi in experiment.mpis:
         shown = [contest for contest in experiment.undisturbed if contest.head["mpi"] == mpi]
-        found += parts_of(experiment, shown, name_of(mpi) if experiment.baseline == "mpi" else
-                          "%s (%s)" % (experiment.baseline, name_of(mpi)))
+        found += parts_of(experiment, shown, words.without_version(mpi) if experiment.baseline == "mpi" else
+                          "%s (%s)" % (experiment.baseline, words.without_version(mpi)))
     return words.listing(found) + "." if found else "Nothing was compared."
 
 
@@ -78,11 +77,6 @@ def of_the_same(experiment):
     return "%s measured twice takes %.2f to %.2f of its time; the intervals are up to %.0f %% wide." % (
         experiment.contests[0].twin().name, min(value.value for value in values), max(value.value for value in values),
         100 * max(widths))
-
-
-def name_of(mpi):
-    """Without its version."""
-    return re.sub(r" v?\d.*", "", mpi)
 
 
 def short(experiment):
@@ -98,7 +92,7 @@ def short(experiment):
                      if member.name == name and member is not contest.baseline and mpi in (None, contest.head["mpi"])]
             found = [(contest, value.value) for contest, value in found if value is not None]
             if found:
-                who = name_of(mpi) if is_alone else "%s beside %s" % (name, name_of(mpi)) if mpi else name
+                who = words.without_version(mpi) if is_alone else "%s beside %s" % (name, words.without_version(mpi)) if mpi else name
                 parts.append("%s %s" % (who, apart.text(
                     experiment, found, apart.times_agree,
                     lambda least, most: words.between(least, most, lambda value: "%.2f" % value))))

@@ -1,7 +1,6 @@
 """Judges the ledger's rules about `weft bench` by samples (docs/measuring.md). Medians, intervals and shares are the report's."""
 
 import os
-import re
 import statistics
 import sys
 
@@ -52,7 +51,7 @@ class Cell:
         axes = [axis for axis in self.experiment.varying if axis != "mpi"]
         parts = [words.axis(axis, self.head.get(axis)) for axis in axes] or [self.head["collective"]]
         parts += [words.size(self.contest.bytes) if self.contest.bytes else "",
-                  "beside " + re.split(r"\s+(?:[Vv]ersion|Library|v?\d)", self.mpi)[0] if self.mpi else ""]
+                  "beside " + words.without_version(self.mpi) if self.mpi else ""]
         return ", ".join(filter(None, parts))
 
     def series(self, metric):
