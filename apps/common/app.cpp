@@ -26,36 +26,34 @@ std::string quoted(const std::string& text) {
     return out + '"';
 }
 
-std::string number(double value) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", value);
-    return text;
-}
-
 }  // namespace
 
 App::App(const char* name, const char* about)
     : name_(name), options_(std::make_unique<CLI::App>(about, name)) {
-    options_->get_formatter()->column_width(34);
     options_->option_defaults()->always_capture_default();
     options_->add_option("--backend", backend_, "Who carries out the collectives, and how")
         ->check(CLI::IsMember({"weft", "weft-blocking", "mpi", "mpi-blocking"}));
-    options_->add_option("--mpi", mpi_,
-                         "The MPI's part: a name (mpi-NAME.so beside the program) or a path");
+    options_->add_option(
+        "--mpi", mpi_,
+        "Of the backends mpi: the MPI's part, a name (mpi-NAME.so beside the program) or a path");
     options_->add_option("--seed", seed_, "Decides the data");
     options_->add_option("--repetitions", repetitions_, "How often the whole is timed")
         ->check(CLI::Range(1, 1000));
-    options_->add_option("--warm-ups", warm_ups_, "Repetitions before these that are not timed")
+    options_->add_option("--warm-ups", warm_ups_, "Repetitions before these, not timed")
         ->check(CLI::Range(0, 1000));
     options_
         ->add_option("--tests", tests_,
-                     "Calls of test() in each computation that hides communication")
+                     "Calls of test() in each computation that hides communication, about")
         ->check(CLI::Range(0, 100000));
-    options_->add_option("--json", json_,
-                         "Write samples to this file, lines of JSON (docs/measuring.md)");
+    options_->add_option("--json", json_, "Write samples to this file (docs/measuring.md)");
+    options_
+        ->add_option("--spoil", spoiled_, "Spoil the result of this collective, to see the check")
+        ->check(CLI::NonNegativeNumber);
 }
 
-App::~App() = default;
+App::~App() {
+    if (exchange_) exchange_->close();
+}
 
 void App::option(const char* name, int& value, const char* help) {
     options_->add_option(name, value, help)->check(CLI::NonNegativeNumber);
@@ -78,10 +76,8 @@ void App::parse(int argc, char** argv) {
         std::exit(options_->exit(error));
     }
     for (int i = 0; i < argc; ++i) command_ += (i > 0 ? " " : "") + std::string(argv[i]);
-    // Computations are those of one thread, whichever library carries them out.
-    setenv("OMP_NUM_THREADS", "1", 1);
-    setenv("OPENBLAS_NUM_THREADS", "1", 1);
     exchange_ = std::make_unique<Exchange>(backend_, mpi_);
+    exchange_->spoil(spoiled_);
     began_s_ = now_s();
 }
 
@@ -96,97 +92,95 @@ App::Times App::timed(const std::function<void()>& body) {
             calls.wait};
 }
 
-void App::tune(const std::vector<Tunable>& tunables, const std::function<void()>& body) {
-    std::size_t combinations = 1;
-    for (const Tunable& one : tunables) combinations *= one.candidates.size();
-    const auto choose = [&](std::size_t which) {
-        for (const Tunable& one : tunables) {
-            *one.value = one.candidates[which % one.candidates.size()];
-            which /= one.candidates.size();
-        }
+void App::tune(std::vector<Tunable> tunables, const std::function<void()>& body) {
+    if (!exchange_->is_blocking()) tunables.push_back({"--tests", &tests_, {0, 4, 16, 64}});
+    const auto say = [&](const char* what) {
+        if (exchange_->rank() > 0) return;
+        std::printf("%s", what);
+        for (const Tunable& one : tunables) std::printf(" %s %d", one.name, *one.value);
     };
-    std::size_t best = 0;
-    double least = 0;
-    for (std::size_t i = 0; i < combinations; ++i) {
-        choose(i);
-        timed(body);
-        const double took = exchange_->allreduce(timed(body).total, WEFT_MAX);
-        if (i == 0 || took < least) best = i, least = took;
-        if (exchange_->rank() > 0) continue;
-        std::printf("tried");
-        for (const Tunable& one : tunables) std::printf("  %s %d", one.name, *one.value);
-        std::printf(": %.4g s\n", took);
+    timed(body);
+    for (int round = 0; round < 2; ++round) {
+        for (const Tunable& one : tunables) {
+            int best = *one.value;
+            double least = -1;
+            for (const int candidate : one.candidates) {
+                *one.value = candidate;
+                const double took = std::min(exchange_->allreduce(timed(body).total, weft::max),
+                                             exchange_->allreduce(timed(body).total, weft::max));
+                if (least < 0 || took < least) best = candidate, least = took;
+                say("tried");
+                if (exchange_->rank() == 0) std::printf(": %.4g s\n", took);
+            }
+            *one.value = best;
+        }
     }
-    choose(best);
-    for (const Tunable& one : tunables) note(one.name, *one.value);
+    say("chosen:");
+    if (exchange_->rank() == 0) std::printf("\n");
 }
 
 void App::measure(std::size_t bytes, const std::function<void()>& body,
                   const std::function<void()>& check) {
-    const auto ranks = static_cast<std::size_t>(exchange_->ranks());
-    std::vector<std::vector<Times>> repetitions;
-    for (int i = 0; i < warm_ups_ + repetitions_; ++i) {
-        progress(static_cast<double>(i) / (warm_ups_ + repetitions_), "repetitions");
+    const int all = warm_ups_ + repetitions_;
+    Repetitions repetitions;
+    for (int i = 0; i < all; ++i) {
+        progress(static_cast<double>(i) / all, "repetitions");
         const Times mine = timed(body);
         check();
-        const std::vector<double> all = exchange_->allgather(
-            std::vector<double>{mine.total, mine.work, mine.start, mine.tests, mine.wait});
-        if (i < warm_ups_) continue;
-        std::vector<Times>& of_ranks = repetitions.emplace_back();
-        for (std::size_t r = 0; r < ranks; ++r) {
-            const double* at = all.data() + 5 * r;
-            of_ranks.push_back({at[0], at[1], at[2], at[3], at[4]});
-        }
+        // (As bytes: whichever type.)
+        const std::vector<Times> of_ranks = exchange_->allgather(std::vector<Times>{mine});
+        if (i >= warm_ups_) repetitions.push_back(of_ranks);
     }
     if (exchange_->rank() > 0) return;
-    // Of each time the slowest rank's, and the median of the repetitions.
+    print(repetitions);
+    write_samples(bytes, repetitions);
+}
+
+void App::print(const Repetitions& repetitions) const {
+    // The median of the repetitions; of each the slowest rank's.
     const auto typical = [&](double Times::*which) {
         std::vector<double> values;
-        for (const auto& of_ranks : repetitions) {
+        for (const std::vector<Times>& of_ranks : repetitions) {
             double most = 0;
             for (const Times& one : of_ranks) most = std::max(most, one.*which);
             values.push_back(most);
         }
         return median(std::move(values));
     };
-    std::printf("%s, %s, %zu rank%s: %.4g s; computation %.4g, start %.3g, test %.3g, wait %.3g\n",
-                name_.c_str(), backend_.c_str(), ranks, ranks == 1 ? "" : "s",
-                typical(&Times::total), typical(&Times::work), typical(&Times::start),
-                typical(&Times::tests), typical(&Times::wait));
-    for (const auto& [name, value] : notes_) std::printf("  %s: %g\n", name.c_str(), value);
-    write_samples(bytes, repetitions);
+    std::printf("%s, %s, %d rank%s: %.4g s; computation %.4g, start %.3g, test %.3g, wait %.3g\n",
+                name_.c_str(), backend_.c_str(), exchange_->ranks(),
+                exchange_->ranks() == 1 ? "" : "s", typical(&Times::total), typical(&Times::work),
+                typical(&Times::start), typical(&Times::tests), typical(&Times::wait));
+    for (const auto& [name, value] : notes_) std::printf("  %s: %.10g\n", name.c_str(), value);
 }
 
-void App::write_samples(std::size_t bytes,
-                        const std::vector<std::vector<Times>>& repetitions) const {
+void App::write_samples(std::size_t bytes, const Repetitions& repetitions) const {
     if (json_.empty()) return;
     std::FILE* const file = std::fopen(json_.c_str(), "w");
     if (file == nullptr) fail("%s cannot be written", json_.c_str());
     char date[32];
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+    const std::string name = quoted(name_);
     std::fprintf(file,
-                 "{\"kind\": \"run\", \"schema\": 1, \"date\": \"%s\", \"command\": %s, \"weft\": "
-                 "{\"version\": "
-                 "\"%s\"}, \"host\": {}, \"seed\": %llu, \"scenarios\": {%s: {\"question\": %s, "
-                 "\"says\": \"time\", "
-                 "\"column\": \"total\"}}}\n",
+                 R"({"kind": "run", "schema": 1, "date": "%s", "command": %s, )"
+                 R"("weft": {"version": "%s"}, "host": {}, "seed": %llu, )"
+                 R"("scenarios": {%s: {"question": %s, "says": "time", "column": "total"}}})"
+                 "\n",
                  date, quoted(command_).c_str(), WEFT_VERSION,
-                 static_cast<unsigned long long>(seed_), quoted(name_).c_str(),
+                 static_cast<unsigned long long>(seed_), name.c_str(),
                  quoted(options_->get_description()).c_str());
-    std::string notes;
-    for (const auto& [name, value] : notes_) notes += ", " + quoted(name) + ": " + number(value);
     std::fprintf(file,
-                 "{\"kind\": \"cell\", \"id\": 0, \"scenario\": %s, \"contest\": 0, \"member\": "
-                 "%s, \"collective\": "
-                 "%s, \"bytes\": %zu, \"ranks\": %d, \"columns\": [\"total\", \"work\", \"start\", "
-                 "\"tests\", "
-                 "\"wait\"], \"notes\": {%s}}\n",
-                 quoted(name_).c_str(), quoted(backend_).c_str(), quoted(name_).c_str(), bytes,
-                 exchange_->ranks(), notes.empty() ? "" : notes.c_str() + 2);
+                 R"({"kind": "cell", "id": 0, "scenario": %s, "contest": 0, "member": "%s", )"
+                 R"("collective": %s, "bytes": %zu, "ranks": %d, )"
+                 R"("columns": ["total", "work", "start", "tests", "wait"], "notes": {)",
+                 name.c_str(), backend_.c_str(), name.c_str(), bytes, exchange_->ranks());
+    for (std::size_t i = 0; i < notes_.size(); ++i)
+        std::fprintf(file, "%s%s: %.17g", i > 0 ? ", " : "", quoted(notes_[i].first).c_str(),
+                     notes_[i].second);
+    std::fprintf(file, "}}\n");
     for (std::size_t i = 0; i < repetitions.size(); ++i) {
-        std::fprintf(file, "{\"kind\": \"sample\", \"cell\": 0, \"repetition\": %zu, \"ranks\": [",
-                     i);
+        std::fprintf(file, R"({"kind": "sample", "cell": 0, "repetition": %zu, "ranks": [)", i);
         for (std::size_t r = 0; r < repetitions[i].size(); ++r) {
             const Times& t = repetitions[i][r];
             std::fprintf(file, "%s[%.3f, %.3f, %.3f, %.3f, %.3f]", r > 0 ? ", " : "", t.total * 1e6,
@@ -194,19 +188,19 @@ void App::write_samples(std::size_t bytes,
         }
         std::fprintf(file, "]}\n");
     }
-    std::fprintf(file, "{\"kind\": \"end\", \"seconds\": %.3f, \"complete\": true}\n",
+    std::fprintf(file,
+                 R"({"kind": "end", "seconds": %.3f, "complete": true})"
+                 "\n",
                  now_s() - began_s_);
     if (std::fclose(file) != 0) fail("%s cannot be written", json_.c_str());
 }
 
 void App::note(const std::string& name, double value) {
-    for (auto& [known, old] : notes_) {
-        if (known == name) {
-            old = value;
-            return;
-        }
-    }
-    notes_.emplace_back(name, value);
+    const auto known = std::ranges::find(notes_, name, &std::pair<std::string, double>::first);
+    if (known == notes_.end())
+        notes_.emplace_back(name, value);
+    else
+        known->second = value;
 }
 
 void App::progress(double share, const char* doing) {

@@ -1,7 +1,8 @@
-// What every application has: options, the exchange with the other ranks, repetitions that are timed, checked and written
-// as samples, and a search for good settings.
+// What every application has: options, the exchange with the other ranks, repetitions that are
+// timed, checked and written as samples, and a search for good settings.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -33,7 +34,7 @@ class Random {
     std::uint64_t state_;
 };
 
-// A setting that App::tune() may choose.
+// An option that tune() may choose, by its name: "--block".
 struct Tunable {
     const char* name;
     int* value;
@@ -57,15 +58,17 @@ class App {
     // After parse().
     Exchange& exchange() { return *exchange_; }
     std::uint64_t seed() const { return seed_; }
-    // How often a computation calls test() (--tests): a library without a thread progresses only there.
+    // How often a computation calls test() (--tests): a library without a thread progresses there.
     int tests() const { return tests_; }
 
-    // Tries every combination of candidates (those of the first repetition are dropped), and keeps the fastest: all ranks
-    // the same. Rank 0 prints what it tries.
-    void tune(const std::vector<Tunable>& tunables, const std::function<void()>& body);
+    // Finds fast values of these options, and of --tests unless the calls are blocking: one option
+    // after the other, twice. All ranks choose the same. Rank 0 prints what it tries, and at the end
+    // the options chosen.
+    void tune(std::vector<Tunable> tunables, const std::function<void()>& body);
 
-    // Runs `body` on all ranks, once to warm up and then --repetitions times; `check`, which is not timed, after each.
-    // It calls fail() if the result is wrong. `bytes`: the size of the problem, for samples.
+    // Runs `body` on all ranks, --warm-ups times and then --repetitions times; `check`, which is not
+    // timed, after each. It calls fail() if the result is wrong. `bytes`: the size of the problem,
+    // for samples.
     void measure(std::size_t bytes, const std::function<void()>& body,
                  const std::function<void()>& check);
 
@@ -79,15 +82,17 @@ class App {
     struct Times {
         double total, work, start, tests, wait;
     };
+    using Repetitions = std::vector<std::vector<Times>>;  // [repetition][rank]
     Times timed(const std::function<void()>& body);
-    void write_samples(std::size_t bytes, const std::vector<std::vector<Times>>& repetitions) const;
+    void print(const Repetitions& repetitions) const;
+    void write_samples(std::size_t bytes, const Repetitions& repetitions) const;
 
     std::string name_;
     std::unique_ptr<CLI::App> options_;
     std::unique_ptr<Exchange> exchange_;
-    std::string backend_ = "weft", mpi_ = "any", json_, command_;
+    std::string backend_ = "weft", mpi_ = "mpich", json_, command_;
     std::uint64_t seed_ = 1;
-    int repetitions_ = 1, warm_ups_ = 1, tests_ = 0;
+    int repetitions_ = 1, warm_ups_ = 1, tests_ = 0, spoiled_ = 0;
     std::vector<std::pair<std::string, double>> notes_;
     double began_s_ = 0, told_s_ = 0;
 };

@@ -1,5 +1,6 @@
-// Collectives of an application, through the back end that its user chose at run time: Weft or an MPI, nonblocking or blocking.
-// The names and arguments are those of weft/weft.hpp; the time spent in the calls is added up.
+// Collectives of an application, through the back end that its user chose at run time: Weft or an
+// MPI, nonblocking or blocking. The names and arguments are those of weft/weft.hpp; the time spent
+// in the calls is added up.
 #pragma once
 
 #include <cstddef>
@@ -15,29 +16,40 @@
 
 namespace apps {
 
-// Ends the process with status 1 after "<app>: rank R: <sentence>". The launcher ends the other ranks.
+// Ends the process with status 1 after "<app>: rank R: <sentence>". The launcher ends the others.
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 double now_s();
 
-// Seconds of this rank in calls that start a nonblocking operation, test it, or wait for one. A blocking call only waits.
+// Seconds of this rank in calls that start a nonblocking operation, test it, or wait for one. The
+// time of a blocking call is a wait.
 struct CallTimes {
     double start = 0, test = 0, wait = 0;
 };
 
-class Exchange;
+// What all groups of a process share: the seconds spent in calls, and which result to spoil.
+struct Account {
+    CallTimes times;
+    int spoil = 0;
+};
 
-// An operation that was started. Its buffers are lent until it is complete; the destructor waits for it.
+// An operation that was started. Its buffers are lent until it is complete; the destructor waits.
 class [[nodiscard]] Request {
   public:
     Request() = default;
-    Request(Exchange* exchange, void* handle) : exchange_(exchange), handle_(handle) {}
-    Request(Request&& other) noexcept
-        : exchange_(other.exchange_), handle_(std::exchange(other.handle_, nullptr)) {}
+    // `spoiled`: bytes of the result that are to be wrong.
+    Request(const apps_backend* backend, Account* account, void* handle,
+            std::span<std::byte> spoiled)
+        : backend_(backend), account_(account), handle_(handle), spoiled_(spoiled) {
+        if (handle == nullptr) complete();
+    }
+    Request(Request&& other) noexcept { *this = std::move(other); }
     Request& operator=(Request&& other) noexcept {
         wait();
-        exchange_ = other.exchange_;
+        backend_ = other.backend_;
+        account_ = other.account_;
         handle_ = std::exchange(other.handle_, nullptr);
+        spoiled_ = std::exchange(other.spoiled_, {});
         return *this;
     }
     ~Request() { wait(); }
@@ -46,8 +58,12 @@ class [[nodiscard]] Request {
     void wait();
 
   private:
-    Exchange* exchange_ = nullptr;
+    void complete();
+
+    const apps_backend* backend_ = nullptr;
+    Account* account_ = nullptr;
     void* handle_ = nullptr;  // null: complete
+    std::span<std::byte> spoiled_;
 };
 
 inline void wait_all(std::span<Request> requests) {
@@ -59,7 +75,8 @@ inline bool test_all(std::span<Request> requests) {
     return all;
 }
 
-// Blocks of different sizes, one for each rank (or neighbor), in elements. Without displacements they are contiguous.
+// Blocks of different sizes, one for each rank (or neighbor), in elements. Without displacements
+// they are contiguous.
 template <class T>
 struct Blocks {
     T* data;
@@ -67,22 +84,25 @@ struct Blocks {
     std::span<const std::ptrdiff_t> displacements = {};
 };
 
+// A group of ranks that communicate. A copy is the same group.
 class Exchange {
   public:
-    // `backend`: weft, weft-blocking, mpi, mpi-blocking. `mpi`: whose part to load, a name (mpi-NAME.so beside the
-    // program) or a path.
+    // All ranks; joins the job. `backend`: weft, weft-blocking, mpi, mpi-blocking. `mpi`: whose part
+    // to load, a name (mpi-NAME.so beside the program) or a path.
     Exchange(const std::string& backend, const std::string& mpi);
-    ~Exchange();
-    Exchange(const Exchange&) = delete;
-    Exchange& operator=(const Exchange&) = delete;
+    // Leaves the job: when all requests are complete, before the process ends.
+    void close();
 
     int rank() const { return rank_; }
     int ranks() const { return ranks_; }
     bool is_blocking() const { return is_blocking_; }
 
-    // All ranks as a grid, row-major. The neighbors, as neighbor collectives number their blocks: in each dimension the one
-    // below, then the one above. A block beyond a border is empty.
-    void make_grid(std::span<const int> dims, std::span<const int> periods);
+    // The ranks of this group that give the same color, in their order. Collective.
+    Exchange split(int color) const;
+    // The same ranks as a grid, row-major. Its neighbor collectives have a block for each neighbor:
+    // in each dimension the one below, then the one above. A block beyond a border is empty.
+    // Collective.
+    Exchange grid(std::span<const int> dims, std::span<const int> periods) const;
 
     Request ibarrier() { return start({WEFT_COLLECTIVE_BARRIER, WEFT_OP_NULL, 0, {}, {}}); }
     // `data` has the same size on every rank.
@@ -92,11 +112,11 @@ class Exchange {
     }
     // `recv` is as long as `send`; op: weft::sum, weft::max or weft::min.
     template <class S, class R>
-    Request iallreduce(const S& send, R&& recv, weft_op op = WEFT_SUM) {
+    Request iallreduce(const S& send, R&& recv, weft_op op) {
         return start({WEFT_COLLECTIVE_ALLREDUCE, op, 0, side(send, 1), side(recv, 1)});
     }
     template <class R>
-    Request iallreduce_in_place(R&& data, weft_op op = WEFT_SUM) {
+    Request iallreduce_in_place(R&& data, weft_op op) {
         weft_side all = side(data, 1), none = all;
         none.data = const_cast<void*>(WEFT_IN_PLACE);
         return start({WEFT_COLLECTIVE_ALLREDUCE, op, 0, none, all});
@@ -127,7 +147,7 @@ class Exchange {
     Request ialltoallv(const Blocks<S>& send, const Blocks<T>& recv) {
         return start({WEFT_COLLECTIVE_ALLTOALLV, WEFT_OP_NULL, 0, side(send), side(recv)});
     }
-    // After make_grid().
+    // Of a grid().
     template <class S, class T>
     Request ineighbor_alltoallv(const Blocks<S>& send, const Blocks<T>& recv) {
         return start({WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV, WEFT_OP_NULL, 0, side(send), side(recv)});
@@ -136,7 +156,7 @@ class Exchange {
     // --- For checks and set-up, not for what is measured: complete when they return ---
     void barrier() { ibarrier().wait(); }
     template <class T>
-    T allreduce(T value, weft_op op = WEFT_SUM) {
+    T allreduce(T value, weft_op op) {
         iallreduce_in_place(std::span(&value, 1), op).wait();
         return value;
     }
@@ -148,17 +168,23 @@ class Exchange {
         return all;
     }
 
-    CallTimes& times() { return times_; }
+    // Of all groups.
+    CallTimes& times() { return account_->times; }
+    // Spoils the result of the n-th collective that has one, to see whether a check notices; 0: none.
+    void spoil(int n) { account_->spoil = n; }
 
   private:
-    friend class Request;
+    // Elements of types that Weft does not know are bytes.
+    template <class T>
+    static constexpr std::size_t elements = weft::type_of<T> == WEFT_BYTE ? sizeof(T) : 1;
 
+    // A buffer of `blocks` blocks of one size.
     template <class B>
     static weft_side side(B&& data, int blocks) {
         using T = std::remove_const_t<std::remove_reference_t<decltype(*std::ranges::data(data))>>;
-        const std::size_t count = std::ranges::size(data) / static_cast<std::size_t>(blocks);
+        const std::size_t count = std::ranges::size(data) * elements<T>;
         return {const_cast<T*>(std::ranges::data(data)),
-                count,
+                count / static_cast<std::size_t>(blocks),
                 nullptr,
                 nullptr,
                 weft::type_of<T>,
@@ -167,6 +193,7 @@ class Exchange {
     template <class T>
     static weft_side side(const Blocks<T>& blocks) {
         using Plain = std::remove_const_t<T>;
+        static_assert(elements<Plain> == 1, "counts are of numbers");
         return {const_cast<Plain*>(blocks.data),
                 0,
                 blocks.counts.data(),
@@ -176,11 +203,13 @@ class Exchange {
     }
 
     Request start(const weft_call& call);
+    std::span<std::byte> to_spoil(const weft_call& call);
 
     const apps_backend* backend_;
     bool is_blocking_;
-    int rank_ = 0, ranks_ = 1;
-    CallTimes times_;
+    int group_ = 0, rank_ = 0, ranks_ = 1;
+    int blocks_ = 1;  // of the v forms
+    std::shared_ptr<Account> account_;
 };
 
 }  // namespace apps

@@ -8,8 +8,8 @@
 
 #include "backend.h"
 
-static int ranks;
-static MPI_Comm grid = MPI_COMM_NULL;
+static MPI_Comm groups[apps_groups_max];
+static int made; /* groups */
 
 /* A request, with the arrays that MPI reads until the call is complete. */
 typedef struct request {
@@ -90,16 +90,19 @@ static void to_ints(const weft_side* side, int blocks, int* to) {
             MPI_##Call(__VA_ARGS__);           \
     } while (0)
 
-static request* make(const weft_call* c, int nonblocking) {
+static request* make(const weft_call* c, int group, int nonblocking) {
+    const MPI_Comm comm = groups[group];
     const void* send = c->send.data == WEFT_IN_PLACE ? MPI_IN_PLACE : c->send.data;
     void* recv = c->recv.data;
     const int send_count = count_of(c->send.count), recv_count = count_of(c->recv.count);
     const MPI_Datatype send_type = type_of(c->send.type), recv_type = type_of(c->recv.type);
     request* const r = take();
-    int blocks = ranks, *s, *t;
+    int blocks, *s, *t;
     if (c->collective == WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV) {
-        MPI_Cartdim_get(grid, &blocks);
+        MPI_Cartdim_get(comm, &blocks);
         blocks *= 2;
+    } else {
+        MPI_Comm_size(comm, &blocks);
     }
     if (c->send.counts || c->recv.counts) {
         r->arrays = calloc(4 * (size_t)blocks, sizeof *r->arrays);
@@ -112,48 +115,47 @@ static request* make(const weft_call* c, int nonblocking) {
     switch (c->collective) {
         case WEFT_COLLECTIVE_BARRIER:
             if (nonblocking)
-                MPI_Ibarrier(MPI_COMM_WORLD, &r->mpi);
+                MPI_Ibarrier(comm, &r->mpi);
             else
-                MPI_Barrier(MPI_COMM_WORLD);
+                MPI_Barrier(comm);
             break;
         case WEFT_COLLECTIVE_BCAST:
-            EITHER(Ibcast, Bcast, recv, recv_count, recv_type, c->root, MPI_COMM_WORLD);
+            EITHER(Ibcast, Bcast, recv, recv_count, recv_type, c->root, comm);
             break;
         case WEFT_COLLECTIVE_ALLREDUCE:
-            EITHER(Iallreduce, Allreduce, send, recv, recv_count, recv_type, op_of(c->op),
-                   MPI_COMM_WORLD);
+            EITHER(Iallreduce, Allreduce, send, recv, recv_count, recv_type, op_of(c->op), comm);
             break;
         case WEFT_COLLECTIVE_ALLGATHER:
             EITHER(Iallgather, Allgather, send, send_count, send_type, recv, recv_count, recv_type,
-                   MPI_COMM_WORLD);
+                   comm);
             break;
         case WEFT_COLLECTIVE_GATHER:
             EITHER(Igather, Gather, send, send_count, send_type, recv, recv_count, recv_type,
-                   c->root, MPI_COMM_WORLD);
+                   c->root, comm);
             break;
         case WEFT_COLLECTIVE_GATHERV:
             EITHER(Igatherv, Gatherv, send, send_count, send_type, recv, t, t ? t + blocks : t,
-                   recv_type, c->root, MPI_COMM_WORLD);
+                   recv_type, c->root, comm);
             break;
         case WEFT_COLLECTIVE_ALLTOALL:
             EITHER(Ialltoall, Alltoall, send, send_count, send_type, recv, recv_count, recv_type,
-                   MPI_COMM_WORLD);
+                   comm);
             break;
         case WEFT_COLLECTIVE_ALLTOALLV:
             EITHER(Ialltoallv, Alltoallv, send, s, s + blocks, send_type, recv, t, t + blocks,
-                   recv_type, MPI_COMM_WORLD);
+                   recv_type, comm);
             break;
         case WEFT_COLLECTIVE_NEIGHBOR_ALLTOALLV:
             EITHER(Ineighbor_alltoallv, Neighbor_alltoallv, send, s, s + blocks, send_type, recv, t,
-                   t + blocks, recv_type, grid);
+                   t + blocks, recv_type, comm);
             break;
         default: stop("no such collective");
     }
     return r;
 }
 
-static void* start(const weft_call* c) { return make(c, 1); }
-static void call(const weft_call* c) { give_back(make(c, 0)); }
+static void* start(const weft_call* c, int group) { return make(c, group, 1); }
+static void call(const weft_call* c, int group) { give_back(make(c, group, 0)); }
 
 static int test(void* one) {
     request* const r = one;
@@ -169,21 +171,34 @@ static void wait_for(void* one) {
     give_back(r);
 }
 
-static void open_mpi(int* rank, int* size) {
-    MPI_Init(NULL, NULL);
-    MPI_Comm_rank(MPI_COMM_WORLD, rank);
-    MPI_Comm_size(MPI_COMM_WORLD, size);
-    ranks = *size;
+static MPI_Comm* next_group(void) {
+    if (made == apps_groups_max) stop("too many groups");
+    return &groups[made++];
 }
 
-static void cart(int ndims, const int* dims, const int* periods) {
-    if (grid != MPI_COMM_NULL) MPI_Comm_free(&grid);
-    MPI_Cart_create(MPI_COMM_WORLD, ndims, dims, periods, 0, &grid);
+static void open_mpi(int* rank, int* ranks) {
+    MPI_Init(NULL, NULL);
+    *next_group() = MPI_COMM_WORLD;
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    MPI_Comm_size(MPI_COMM_WORLD, ranks);
+}
+
+static int split(int group, int color, int* rank, int* ranks) {
+    MPI_Comm* const comm = next_group();
+    MPI_Comm_split(groups[group], color, 0, comm);
+    MPI_Comm_rank(*comm, rank);
+    MPI_Comm_size(*comm, ranks);
+    return made - 1;
+}
+
+static int cart(int group, int ndims, const int* dims, const int* periods) {
+    MPI_Cart_create(groups[group], ndims, dims, periods, 0, next_group());
+    return made - 1;
 }
 
 static void close_mpi(void) {
-    if (grid != MPI_COMM_NULL) MPI_Comm_free(&grid);
+    while (made > 1) MPI_Comm_free(&groups[--made]);
     MPI_Finalize();
 }
 
-const apps_backend apps_mpi = {open_mpi, cart, start, call, test, wait_for, close_mpi};
+const apps_backend apps_mpi = {open_mpi, split, cart, start, call, test, wait_for, close_mpi};
