@@ -26,3 +26,5 @@ add_library(weft_apps STATIC EXCLUDE_FROM_ALL apps/common/app.cpp apps/common/ex
 set_source_files_properties(apps/common/app.cpp PROPERTIES COMPILE_OPTIONS "-O0;-g1")
 target_include_directories(weft_apps PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(weft_apps PUBLIC weft::weft PRIVATE CLI11::CLI11 ${CMAKE_DL_LIBS})
+
+weft_app(cg)
