@@ -28,3 +28,4 @@ target_include_directories(weft_apps PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(weft_apps PUBLIC weft::weft PRIVATE CLI11::CLI11 ${CMAKE_DL_LIBS})
 
 weft_app(cg)
+weft_app(training)
