@@ -29,3 +29,15 @@ target_link_libraries(weft_apps PUBLIC weft::weft PRIVATE CLI11::CLI11 ${CMAKE_D
 
 weft_app(cg)
 weft_app(training)
+
+find_path(WEFT_BZIP2_INCLUDE bzlib.h)
+find_library(WEFT_BZIP2 bz2)
+find_path(WEFT_ZLIB_INCLUDE zlib.h)
+find_library(WEFT_ZLIB z)
+mark_as_advanced(WEFT_BZIP2_INCLUDE WEFT_BZIP2 WEFT_ZLIB_INCLUDE WEFT_ZLIB)
+if(WEFT_BZIP2_INCLUDE AND WEFT_BZIP2 AND WEFT_ZLIB_INCLUDE AND WEFT_ZLIB)
+    weft_app(compression ${WEFT_BZIP2} ${WEFT_ZLIB})
+    target_include_directories(app_compression SYSTEM PRIVATE ${WEFT_BZIP2_INCLUDE} ${WEFT_ZLIB_INCLUDE})
+else()
+    message(STATUS "weft: no bzip2 or zlib (libbz2-dev, zlib1g-dev): the application compression is left out")
+endif()
