@@ -81,8 +81,8 @@ foreach(source IN LISTS test_programs)
 endforeach()
 
 if(NOT TARGET weft_program)
-    message(STATUS "weft: no program weft: its tests and those of its manual are left out")
-    list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|install/man_|unit/emulated_)")
+    message(STATUS "weft: no program weft: its tests, those of its manual and of the applications are left out")
+    list(FILTER test_sources EXCLUDE REGEX "/tests/(tools/|apps/|install/man_|unit/emulated_)")
 endif()
 
 if(NOT tcp_libraries)
@@ -116,7 +116,7 @@ function(weft_test_executable target label name)
     elseif(NOT label MATCHES "^(unit|spec|sim)$")
         add_dependencies(${target} ${started_targets})
     endif()
-    if(label MATCHES "^(dropin|install)$" AND dropin_targets)
+    if(label MATCHES "^(dropin|install|apps)$" AND dropin_targets)
         add_dependencies(${target} ${dropin_targets})
     endif()
     gtest_discover_tests(${target} TEST_PREFIX "${label}/" DISCOVERY_MODE PRE_TEST
@@ -161,6 +161,10 @@ if(TARGET test_tools)
     target_sources(test_tools PRIVATE ${PROJECT_SOURCE_DIR}/bench/print/conclusion.cpp
                                       ${PROJECT_SOURCE_DIR}/bench/table.cpp)
     target_link_libraries(test_tools PRIVATE nlohmann_json::nlohmann_json)
+endif()
+if(TARGET test_apps)
+    add_dependencies(test_apps weft_applications)
+    target_link_libraries(test_apps PRIVATE nlohmann_json::nlohmann_json)
 endif()
 
 # mpi4py's own test suite without and with the drop-in library, in a run of all tests.

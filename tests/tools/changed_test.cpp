@@ -39,7 +39,7 @@ TEST_F(Changed, ATestAffectsItsSuiteAPageTheInstallation) {
 
 TEST_F(Changed, TheProgramAffectsWhatStartsRanks) {
     change("tools/weft/main.cpp");
-    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, mpi, dropin\n");
+    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, mpi, dropin, apps\n");
 }
 
 TEST_F(Changed, TheReportAffectsItself) {
@@ -51,7 +51,7 @@ TEST_F(Changed, TheReportAffectsItself) {
 TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
-        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, mpi, dropin\n";
+        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, mpi, dropin, apps\n";
     EXPECT_EQ(chosen(), all);
     ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
     change("src/base/status.h");
