@@ -57,6 +57,15 @@ class Dev(unittest.TestCase):
         self.assertTrue(self.out.getvalue().endswith("The samples are in %s\n" % self.dev.SAMPLES))
         self.assertFalse(os.path.exists(self.dev.DRAWING))
 
+    def test_bench_of_the_applications_is_against_all_mpis(self):
+        against = ["--against", "mpich,openmpi,impi"]
+        self.assertIsNone(self.dev.app_options(["overlap", "--json", "x"]))
+        self.assertEqual(self.dev.app_options(["--apps"]), ("quick", against))
+        self.assertEqual(self.dev.app_options(["--runs", "6", "--apps=all"]), ("all", ["--runs", "6"] + against))
+        self.assertEqual(self.dev.app_options(["--apps", "--against=mpich"]), ("quick", ["--against=mpich"]))
+        with self.assertRaises(SystemExit):
+            self.dev.app_options(["--apps=some"])
+
     def test_bench_of_a_paper_measures_judges_and_draws(self):
         options = self.dev.paper_options(["--paper", "sci", "--set", "bytes=8", "--minutes=3"])
         self.assertEqual(options, ("sci", 3.0, ["--set", "bytes=8", "--against", "mpich,openmpi"]))
