@@ -93,11 +93,15 @@ class Solver {
             for (const Box& box : domain_.outer()) update(box);
             halo_.start(p);
             hidden(update);
-            hidden([&](const Box& box) { matrix_.multiply(box, p, q); });
+            double pq = 0;
+            const auto multiply = [&](const Box& box) {
+                matrix_.multiply(box, p, q);
+                pq += dot(box, p, q);
+            };
+            hidden(multiply);
             halo_.finish(p);
-            for (const Box& box : domain_.outer()) matrix_.multiply(box, p, q);
+            for (const Box& box : domain_.outer()) multiply(box);
 
-            double pq = dot(domain_.all(), p, q);
             world_.iallreduce_in_place(std::span(&pq, 1), weft::sum).wait();
             const double alpha = rr / pq;
             subtract(domain_.all(), alpha, q, r);
