@@ -30,6 +30,7 @@ std::string Algorithm::unmet_need(const GlobalArgs& agreed) const {
         among_leaders.ranks = leaders(agreed);
         among_leaders.topology = nullptr;
         among_leaders.tuning = {};
+        among_leaders.tuning.ports = agreed.tuning.ports;
         const std::string lacks = agreed.tuning.inner->unmet_need(among_leaders);
         if (!lacks.empty()) return "among leaders " + lacks;
     }

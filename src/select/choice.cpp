@@ -68,11 +68,11 @@ Status set_parameter(const CollectiveSpec& spec, Choice& choice, std::string_vie
     std::string_view value = item;
     const std::string_view key = take_until(value, "=");
     const algorithm::Algorithm& algorithm = *choice.algorithm;
-    const auto lacks = [&](const char* what) {
-        return refused(name, quoted(text) + "; " + algorithm.name + " has no " + what);
+    const auto lacks = [&](const char* what, const algorithm::Algorithm& who) {
+        return refused(name, quoted(text) + "; " + who.name + " has no " + what);
     };
     if (key == inner_parameter) {
-        if (!algorithm.follows_inner()) return lacks("inner algorithm");
+        if (!algorithm.follows_inner()) return lacks("inner algorithm", algorithm);
         return set_inner(spec, choice, value, text, name);
     }
     const Parameter* const parameter = find_parameter(key);
@@ -80,12 +80,15 @@ Status set_parameter(const CollectiveSpec& spec, Choice& choice, std::string_vie
         return refused(name, quoted(text) +
                                  "; expected NAME, NAME:segment=BYTES,window=COUNT, "
                                  "NAME:ports=COUNT, NAME:throttle=1 or "
-                                 "NAME:leaders=COUNT,inner=NAME");
+                                 "NAME:leaders=COUNT,inner=NAME,ports=COUNT");
     }
     const std::optional<std::int64_t> number = parse_bytes(value);
     if (!number || *number < parameter->min || *number > parameter->max)
         return refused(name, quoted(text) + "; expected " + parameter->form);
-    if (algorithm.tunes != parameter->tunes) return lacks(parameter->what);
+    // Among leaders it is the inner algorithm, named before, that has ports.
+    const bool is_of_inner = parameter->tunes == Tunes::ports && choice.tuning.inner;
+    const algorithm::Algorithm& follower = is_of_inner ? *choice.tuning.inner : algorithm;
+    if (follower.tunes != parameter->tunes) return lacks(parameter->what, follower);
     parameter->set(choice.tuning, *number);
     return ok;
 }

@@ -166,6 +166,15 @@ TEST_F(Select, LeadersExchangeByTheAlgorithmThatIsNamed) {
         last_detail(),
         "WEFT_ALGORITHM=allgather=hierarchical:inner=standard_exchange needs among leaders "
         "a number of ranks that is a power of 2; this call has 3");
+    setenv("WEFT_ALGORITHM", "allgather=hierarchical:inner=standard_exchange,ports=2", 1);
+    ASSERT_TRUE(read().choose(call).is_ok()) << last_detail();
+    EXPECT_EQ(read().choose(call)->tuning.ports, 2u);
+    setenv("WEFT_ALGORITHM", "allgather=hierarchical:inner=standard_exchange,ports=3", 1);
+    EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
+    EXPECT_STREQ(
+        last_detail(),
+        "WEFT_ALGORITHM=allgather=hierarchical:inner=standard_exchange,ports=3 needs among leaders "
+        "a number of ranks that is a power of 4; this call has 3");
     setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=2,inner=standard_exchange", 1);
     EXPECT_EQ(read().choose(call).status().code, WEFT_REFUSED_SETTING);
     setenv("WEFT_ALGORITHM", "allgather=multi_leader:leaders=3,inner=standard_exchange", 1);
@@ -553,7 +562,7 @@ TEST_F(Select, AListThatIsNotUnderstoodIsRefused) {
                   bcasts},
              {"bcast=chain:,allgather=ring",
               "WEFT_ALGORITHM=bcast: \"chain:\"; expected NAME, NAME:segment=BYTES,window=COUNT, "
-              "NAME:ports=COUNT, NAME:throttle=1 or NAME:leaders=COUNT,inner=NAME"},
+              "NAME:ports=COUNT, NAME:throttle=1 or NAME:leaders=COUNT,inner=NAME,ports=COUNT"},
              {"bcast=chain:segment=64K,ports=2,allgather=ring",
               "WEFT_ALGORITHM=bcast: \"chain:segment=64K,ports=2\"; chain has no ports"}}) {
         EXPECT_EQ(refusal("WEFT_ALGORITHM", list.c_str()), sentence) << list;
@@ -595,6 +604,8 @@ TEST_F(Select, WhatIsNotUnderstoodIsRefused) {
               "WEFT_ALGORITHM=bcast: \"binomial:segment=64K\"; binomial has no segments");
     EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=ring:inner=bruck"),
               "WEFT_ALGORITHM=allgather: \"ring:inner=bruck\"; ring has no inner algorithm");
+    EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=hierarchical:inner=ring,ports=2"),
+              "WEFT_ALGORITHM=allgather: \"hierarchical:inner=ring,ports=2\"; ring has no ports");
     EXPECT_EQ(refusal("WEFT_ALGORITHM", "allgather=hierarchical:leaders=2"),
               "WEFT_ALGORITHM=allgather: \"hierarchical:leaders=2\"; hierarchical has no choice of "
               "leaders");
