@@ -75,6 +75,13 @@ inline bool test_all(std::span<Request> requests) {
     return all;
 }
 
+// Whether one of `tests` calls of test() is due after this of `steps` steps of a computation: evenly,
+// at most one a step.
+inline bool test_is_due(int tests, std::size_t step, std::size_t steps) {
+    const auto all = static_cast<std::size_t>(tests);
+    return (step + 1) * all / steps > step * all / steps;
+}
+
 // Blocks of different sizes, one for each rank (or neighbor), in elements. Without displacements
 // they are contiguous.
 template <class T>

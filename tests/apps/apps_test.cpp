@@ -48,12 +48,19 @@ const std::vector<App>& apps() {
           "--inputs 8 --width 8 --layers 1 --rows 9 --classes 2 --bucket 1"},
          1},
         {"fft",
-         {"--size 24 --planes-per-message 3 --tests 3", "--size 12 --decomposition pencil"},
+         {"--size 24 --planes-per-message 3 --tests 3",
+          "--size 12 --decomposition pencil --planes-per-message 2 --window 1 --tests 1",
+          "--size 24 --ny 12 --nz 36 --decomposition pencil --window 0",
+          "--size 36 --ny 24 --nz 12 --planes-per-message 1 --window 4"},
          1},
         {"radix_sort",
-         {"--keys 1000 --radix-bits 8 --tests 3", "--keys 300 --radix-bits 11 --chunks 3"},
+         {"--keys 1000 --radix-bits 8 --tests 3", "--keys 300 --radix-bits 11 --chunks 3 --tests 1",
+          "--keys 5 --radix-bits 2 --chunks 9", "--keys 4096 --radix-bits 16 --chunks 1"},
+         2},
+        {"elimination",
+         {"--size 101 --block 7 --tests 3", "--size 30 --block 64", "--size 1",
+          "--size 64 --block 1", "--size 17 --block 3 --tests 100"},
          1},
-        {"elimination", {"--size 101 --block 7 --tests 3", "--size 30 --block 64"}, 1},
     };
     return all;
 }
