@@ -30,6 +30,7 @@ target_link_libraries(weft_apps PUBLIC weft::weft PRIVATE CLI11::CLI11 ${CMAKE_D
 weft_app(cg)
 weft_app(training)
 weft_app(radix_sort)
+weft_app(elimination)
 
 find_path(WEFT_BZIP2_INCLUDE bzlib.h)
 find_library(WEFT_BZIP2 bz2)
