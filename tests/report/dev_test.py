@@ -66,6 +66,25 @@ class Dev(unittest.TestCase):
         with self.assertRaises(SystemExit):
             self.dev.app_options(["--apps=some"])
 
+    def test_bench_of_all_applications_judges_what_papers_say(self):
+        samples = os.path.join(self.folder, "report", "apps.jsonl")
+        calls = []
+
+        def call(words):
+            calls.append(words[2:])
+            open(samples, "a").close()
+            return len(calls) % 2
+
+        self.dev.build = self.dev.known_targets = lambda *_: []
+        self.dev.report = lambda words: calls.append(words) or 0
+        tools = os.path.join(ROOT, "tools")
+        for what, judging in (("all", [[os.path.join(tools, "docs", "papers.py"), "--samples", samples]]), ("quick", [])):
+            calls.clear()
+            with mock.patch.object(self.dev.subprocess, "call", call):
+                self.assertEqual(self.dev.bench_apps(what, ["--runs", "6"]), 1)  # measuring failed; the rest is done all the same
+            self.assertEqual(calls, [[os.path.join(tools, "apps.py"), self.folder, samples, what, "--runs", "6"]] + judging +
+                             [[samples, "-o", samples.replace(".jsonl", ".html")]])
+
     def test_bench_of_a_paper_measures_judges_and_draws(self):
         options = self.dev.paper_options(["--paper", "sci", "--set", "bytes=8", "--minutes=3"])
         self.assertEqual(options, ("sci", 3.0, ["--set", "bytes=8", "--against", "mpich,openmpi"]))

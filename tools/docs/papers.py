@@ -74,8 +74,8 @@ known, are the papers' figures with a margin.
 - *ruled out*: no command, for the reason that is given.
 
 Commands that begin with `weft simulate` are simulations, with parameters that are mostly assumed: a verdict about them is one
-about the model (`tools/docs/papers.py PROGRAM --judge` prints what all of them find). Those that begin with `weft bench` measure all scenarios of a file; the rule names the one, a
-member of it, and one of these:
+about the model (`tools/docs/papers.py PROGRAM --judge` prints what all of them find). Those that begin with `weft bench` measure all scenarios of a file,
+`./dev bench --apps=all` those of the [applications](../apps/README.md); the rule names the one, a member of it, and one of these:
 
 | measured | |
 |---|---|
@@ -134,6 +134,14 @@ def scenarios():
 
 
 @functools.lru_cache(None)
+def app_scenarios():
+    """What `./dev bench --apps=all` measures, by name: the applications' sizes, and figures with members of their own."""
+    of_sizes = [{"name": name} for name in ("weft blocking", "weft", "mpi blocking", "mpi", "mpi preload")]
+    found = {"app " + app: {"members": of_sizes} for app in json.loads(text_of("apps/sizes.json"))}
+    return dict(found, **json.loads(text_of("apps/figures.json")))
+
+
+@functools.lru_cache(None)
 def run(program, command):
     """Status and output of `weft ...`, by the given program."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEFT_")}
@@ -154,9 +162,17 @@ def has_dev(command):
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
+def is_about_apps(command):
+    return command.split()[:3] == ["./dev", "bench", "--apps=all"]
+
+
 def fault_of_command(program, command):
     """What is wrong with the program or subcommand that a command names, or None."""
     words = tuple(shlex.split(command))
+    if is_about_apps(command):
+        options = re.findall(r'add_argument\("(--[\w-]+)"', text_of("tools/apps.py"))
+        unknown = [word for word in words[3:] if word.startswith("--") and word not in options]
+        return "unknown options: " + " ".join(unknown) if unknown else None
     if words[:2] in (("./dev", "weft"), ("./dev", "bench")):  # they hand their arguments on
         words = ("weft",) + words[2 if words[1] == "weft" else 1:]
     if words[0] == "./dev":
@@ -309,6 +325,9 @@ def faults_of_rule(program, item):
             return ["no scenario %s in %s" % (rule.get("scenario"), path)]
         if not rule.get("in_words"):
             return faults_of_measurement(rule, scenario) or faults_of_cells(program, rule)
+    if is_about_apps(item["command"]):
+        scenario = app_scenarios().get(rule.get("scenario"))
+        return faults_of_measurement(rule, scenario) if scenario else ["no scenario " + str(rule.get("scenario"))]
     if "metric" in rule and is_bounded(rule):
         return []
     return ["a rule says what is measured (metric) and a bound (at_least, at_most), or that a test passes"]
