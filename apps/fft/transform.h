@@ -44,8 +44,8 @@ class Transform {
     // `sign`: FFTW_FORWARD or FFTW_BACKWARD.
     Transform(Lengths lengths, Exchange& ab, Exchange& bc, int sign, Tuning tuning);
 
-    // Collective among all ranks. Leaves `in` as it is. `tests`: calls of test() while the planes of a
-    // message are computed.
+    // Collective among all ranks. Leaves `in` as it is. `tests`: calls of test() while a message's
+    // planes are computed.
     void run(const Complex* in, Complex* out, int tests);
 
   private:
