@@ -32,6 +32,7 @@ std::vector<std::string> parameters_of(const algorithm::Algorithm& known,
         case algorithm::Tunes::throttle: return {"", ":throttle=1"};
         case algorithm::Tunes::inner: return inners;
         case algorithm::Tunes::leaders: inners.emplace_back(":leaders=2"); return inners;
+        case algorithm::Tunes::groups: return {"", ":leaders=2"};
     }
     return {""};
 }

@@ -25,8 +25,9 @@ struct Needs {
 // (Postcondition::reproducible).
 enum class Reproducible : std::uint8_t { never, powers_of_two, always };
 
-// The part of the tuning that an algorithm follows; leaders: and inner.
-enum class Tunes : std::uint8_t { nothing, segments, ports, throttle, inner, leaders };
+// The part of the tuning that an algorithm follows; leaders: and inner; groups: leaders alone, for
+// each of its groups has one.
+enum class Tunes : std::uint8_t { nothing, segments, ports, throttle, inner, leaders, groups };
 
 constexpr std::int64_t no_claim = -1;
 
@@ -56,6 +57,7 @@ struct Algorithm {
         return sent_bytes_max && agreed.bytes >= 0 ? sent_bytes_max(agreed) : no_claim;
     }
     bool follows_inner() const { return tunes == Tunes::inner || tunes == Tunes::leaders; }
+    bool follows_leaders() const { return tunes == Tunes::leaders || tunes == Tunes::groups; }
 
     // The need that a call does not meet ("an operation that commutes; this call's does not");
     // empty: none.

@@ -88,7 +88,9 @@ Status set_parameter(const CollectiveSpec& spec, Choice& choice, std::string_vie
     // Among leaders it is the inner algorithm, named before, that has ports.
     const bool is_of_inner = parameter->tunes == Tunes::ports && choice.tuning.inner;
     const algorithm::Algorithm& follower = is_of_inner ? *choice.tuning.inner : algorithm;
-    if (follower.tunes != parameter->tunes) return lacks(parameter->what, follower);
+    const bool follows = parameter->tunes == Tunes::leaders ? follower.follows_leaders()
+                                                            : follower.tunes == parameter->tunes;
+    if (!follows) return lacks(parameter->what, follower);
     parameter->set(choice.tuning, *number);
     return ok;
 }

@@ -86,10 +86,11 @@ inline std::optional<std::string> setting(const algorithm::CollectiveSpec& spec,
         const std::vector<const algorithm::Algorithm*> flat = spec.flat_algorithms();
         size.tuning.inner = flat[seed / 2 % flat.size()];
         text += std::string(":inner=") + size.tuning.inner->name;
-        if (known.tunes == algorithm::Tunes::leaders) {
-            size.tuning.leaders = static_cast<std::uint32_t>(1 + seed % 3);
-            text += ",leaders=" + std::to_string(size.tuning.leaders);
-        }
+    }
+    if (known.follows_leaders() && seed % 2 == 1) {
+        size.tuning.leaders = static_cast<std::uint32_t>(1 + seed % 3);
+        text += (known.follows_inner() ? ",leaders=" : ":leaders=") +
+                std::to_string(size.tuning.leaders);
     }
     if (!known.unmet_need(size).empty()) return std::nullopt;
     return text;

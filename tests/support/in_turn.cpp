@@ -27,7 +27,7 @@ std::vector<std::string> choices(const CollectiveSpec& spec, algorithm::GlobalAr
                 if (known->tunes == Tunes::segments) texts.push_back(name + ":segment=4K,window=3");
                 if (known->tunes == Tunes::throttle) texts.push_back(name + ":throttle=1");
                 if (known->follows_inner()) texts.push_back(name + ":inner=ring");
-                if (known->tunes == Tunes::leaders) texts.push_back(name + ":leaders=2");
+                if (known->follows_leaders()) texts.push_back(name + ":leaders=2");
             }
         }
     }

@@ -229,6 +229,8 @@ inline std::vector<algorithm::Tuning> tunings(const Subject& subject, const Grid
         all.push_back(all.back());
         all.back().throttle = true;
     }
+    while (known.tunes == algorithm::Tunes::groups && all.size() <= 3)
+        all.push_back(algorithm::Tuning{.leaders = static_cast<std::uint32_t>(all.size())});
     if (!known.follows_inner()) return all;
     const std::vector<const algorithm::Algorithm*> flat = subject.first->flat_algorithms();
     for (std::size_t i = 0; i < flat.size(); ++i) {

@@ -220,7 +220,7 @@ void validate(const Options& options, const Algorithm& algorithm) {
     if (!options.inner.empty() && !algorithm.follows_inner()) {
         refuse("--inner with " + std::string(algorithm.name) + "; it has no inner algorithm");
     }
-    if (options.agreed.tuning.leaders > 0 && algorithm.tunes != algorithm::Tunes::leaders) {
+    if (options.agreed.tuning.leaders > 0 && !algorithm.follows_leaders()) {
         refuse("--leaders with " + std::string(algorithm.name) + "; it has no choice of leaders");
     }
     if (options.links && !options.torus)
@@ -307,7 +307,7 @@ void print_traits(const Algorithm& algorithm) {
     if (algorithm.tunes == algorithm::Tunes::ports) followed = {"ports"};
     if (algorithm.tunes == algorithm::Tunes::throttle) followed = {"throttle"};
     if (algorithm.follows_inner()) followed = {"inner"};
-    if (algorithm.tunes == algorithm::Tunes::leaders) followed.emplace_back("leaders");
+    if (algorithm.follows_leaders()) followed.emplace_back("leaders");
     if (algorithm.follows_topology) followed.emplace_back("nodes");
     std::string list;
     for (const std::string& one : followed) list += (list.empty() ? "" : ", ") + one;

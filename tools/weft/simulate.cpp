@@ -634,7 +634,7 @@ void simulate_collective(Options& options, const CLI::App& command) {
         refuse("--ports with " + name + "; it has no ports");
     if (agreed.tuning.throttle && known->tunes != algorithm::Tunes::throttle)
         refuse("--throttle with " + name + "; it has no throttle");
-    if (agreed.tuning.leaders > 0 && known->tunes != algorithm::Tunes::leaders)
+    if (agreed.tuning.leaders > 0 && !known->follows_leaders())
         refuse("--leaders with " + name + "; it has no choice of leaders");
     if (known->follows_topology && agreed.topology && agreed.ranks > listed_ranks_max) {
         refuse(std::to_string(agreed.ranks) + " ranks with " + name + "; expected at most " +

@@ -1,5 +1,5 @@
 // Allgather in four steps, with every node's ranks divided into the same number of groups, of about
-// four ranks on the smallest node: a group's leader gathers; the leaders of all nodes' first groups
+// four ranks on the smallest node, or as many as `leaders` says: a group's leader gathers; the leaders of all nodes' first groups
 // exchange what they have, and so do those of the second groups, and so on; then the leaders of a
 // node exchange the results, and each broadcasts all blocks in its group. Between nodes each block
 // moves once to every node, and a node's leaders share the work. Any number of ranks and nodes.
@@ -16,15 +16,19 @@ namespace {
 constexpr Rank ranks_per_group = 4;
 
 // How many groups a node is divided into: the same number on all nodes.
-Rank groups_per_node(const Topology& nodes) {
+Rank groups_per_node(const GlobalArgs& a, const Topology& nodes) {
     Rank least = nodes.ranks();
     for (Rank node = 0; node < nodes.nodes(); ++node) least = std::min(least, nodes.size(node));
+    if (a.tuning.leaders > 0) return std::min(static_cast<Rank>(a.tuning.leaders), least);
     return (least + ranks_per_group - 1) / ranks_per_group;
 }
 
 struct Groups {
+    explicit Groups(const GlobalArgs& a)
+        : nodes(Hierarchy(a).nodes), per_node(groups_per_node(a, nodes)) {}
+
     Topology nodes;
-    Rank per_node = groups_per_node(nodes);
+    Rank per_node;
     Hierarchy all{nodes.divided(std::vector(static_cast<std::size_t>(nodes.nodes()), per_node))};
 
     // A node's group, from 0 to per_node - 1.
@@ -36,7 +40,7 @@ struct Groups {
 };
 
 void build(const Problem& in, ScheduleBuilder& schedule) {
-    const Groups at{Hierarchy(in.agreed).nodes};
+    const Groups at(in.agreed);
     if (in.rank != at.all.leader_of(in.rank)) {
         allgather_by_leader(in, at.all, schedule);
         return;
@@ -66,7 +70,7 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
 }
 
 std::int64_t messages(const GlobalArgs& a) {
-    const Groups at{Hierarchy(a).nodes};
+    const Groups at(a);
     return ceil_log2(at.nodes.nodes()) + ceil_log2(at.per_node) +
            ceil_log2(at.all.nodes.size_max());
 }
@@ -79,7 +83,7 @@ void for_each_bruck_message(Rank ranks, F f) {
 }
 
 std::int64_t sent_bytes(const GlobalArgs& a) {
-    const Groups at{Hierarchy(a).nodes};
+    const Groups at(a);
     const Rank nodes = at.nodes.nodes();
     const auto size = [&](Rank node, Rank number) {
         return static_cast<std::int64_t>(at.group(node, number).size());
@@ -112,10 +116,11 @@ extern const Algorithm allgather_multi_group = {
         "Inozemtsev, Afsahi: Designing an Offloaded Nonblocking MPI_Allgather Collective Using "
         "CORE-Direct, IEEE CLUSTER 2012, section VI.G, after Qian and Afsahi (no DOI that could be "
         "checked)",
+    .tunes = Tunes::groups,
     .follows_topology = true,
     .rounds =
         [](const GlobalArgs& a) {
-            return Groups{Hierarchy(a).nodes}.all.nodes.size_max() - 1 + messages(a);
+            return Groups(a).all.nodes.size_max() - 1 + messages(a);
         },
     .sent_messages_max = messages,
     .sent_bytes_max = sent_bytes,

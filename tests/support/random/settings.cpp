@@ -44,7 +44,7 @@ Settings Settings::of(const Case& c) {
             text += std::string(":inner=") + size.tuning.inner->name;
             before = ',';
         }
-        if (known.tunes == algorithm::Tunes::leaders && random.one_in(2))
+        if (known.follows_leaders() && random.one_in(2))
             text += before + ("leaders=" + std::to_string(1 + random.below(3)));
         // Smaller communicators and other operations may not meet needs that this call meets.
         if (known.unmet_need(size).empty()) settings.forced.emplace_back(spec.collective, text);
