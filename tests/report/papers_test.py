@@ -205,6 +205,19 @@ class Writing(unittest.TestCase):
         self.assertEqual(written[0]["verdict"]["verdict"], "confirmed")
         self.assertEqual(set(written[0]["verdict"]), {"verdict", "why", "date", "machine"})
         self.assertEqual(written[1:], items[1:])
+        # A cause belongs to the verdict that it explains.
+        for verdict, kept in (("confirmed", True), ("not confirmed", False)):
+            items[0]["verdict"] = {"verdict": verdict, "cause": "known"}
+            with tempfile.TemporaryDirectory() as folder:
+                ledger, samples = os.path.join(folder, "p.json"), os.path.join(folder, "samples")
+                with open(ledger, "w") as file:
+                    json.dump({"key": "p", "items": items}, file)
+                with open(samples, "w") as file:
+                    file.write(text_of(lines_of([({}, aa(auto=80.0, thread=100.0))])))
+                with contextlib.redirect_stdout(io.StringIO()):
+                    papers.judge_samples([samples], folder, is_to_write=True)
+                with open(ledger) as file:
+                    self.assertEqual("cause" in json.load(file)["items"][0]["verdict"], kept)
         self.assertRegex(out.getvalue(), r"p-1 +confirmed +total of auto")
         self.assertRegex(out.getvalue(), r"p-3 +for a reader +scenario `s`: slope")
         self.assertIn("1 confirmed, 0 not confirmed, 0 cannot be seen here, 1 for a reader\n", out.getvalue())

@@ -67,7 +67,8 @@ shows it, and the last verdict. A rule decides the verdict; it is in the data, a
 a test passes. Rules of measurements (`weft bench`) were written before any run; the bounds of simulations, whose output was
 known, are the papers' figures with a margin.
 
-- *confirmed*, *not confirmed*: the command was run, and its rule holds, or does not.
+- *confirmed*, *not confirmed*: the command was run, and its rule holds, or does not. What is known about the cause of the
+  latter follows the figures.
 - *cannot be seen here*: the command was run, but this machine cannot show it.
 - *not run*: nothing is claimed. The command is there, but has not been run for this page; or what could run is missing,
   and the item says what.
@@ -353,6 +354,8 @@ def faults_of(program, item):
         faults += ["a verdict without " + name for name in ("why", "date", "machine") if not verdict.get(name)]
     elif "date" in verdict:
         faults.append("not run, but with a date")
+    if verdict["verdict"] == "not confirmed" and "scenario" in item.get("rule", {}) and not verdict.get("cause"):
+        faults.append("not confirmed, without a cause")
     if ways == ["missing"]:
         return faults + ["a verdict without a command"] * is_run
     fault = fault_of_command(program, item["command"])
@@ -447,7 +450,8 @@ def verdict_cell(item):
     if item.get("ruled_out"):
         return "*ruled out*: " + item["ruled_out"]
     verdict = item["verdict"]
-    why = "; ".join(filter(None, ["missing: " + item["missing"] if item.get("missing") else "", verdict.get("why")]))
+    why = "; ".join(filter(None, ["missing: " + item["missing"] if item.get("missing") else "", verdict.get("why"),
+                                  "cause: " + verdict["cause"] if verdict.get("cause") else ""]))
     when = " (%s, %s)" % (verdict["date"], verdict["machine"]) if "date" in verdict else ""
     return "*%s*%s%s" % (verdict["verdict"], ": " + why if why else "", when)
 
@@ -499,7 +503,10 @@ def judge_samples(files, folder, is_to_write):
             print("%-32s %-20s %s" % (item["id"], "for a reader", words_of_rule(item["rule"])))
             continue
         print("%-32s %-20s %s" % (item["id"], one.verdict, one.why))
+        before = item["verdict"]
         item["verdict"] = {"verdict": one.verdict, "why": one.why, "date": one.date, "machine": one.machine}
+        if before.get("cause") and before["verdict"] == one.verdict:
+            item["verdict"]["cause"] = before["cause"]
     counts = ["%d %s" % (sum(1 for _, one in judged if one and one.verdict == name), name) for name in VERDICTS[:3]]
     print("%s, %d for a reader" % (", ".join(counts), sum(1 for _, one in judged if one is None)))
     if is_to_write:
