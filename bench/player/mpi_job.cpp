@@ -137,7 +137,7 @@ std::string nbc_part(const Found& found, const std::string& way, const std::stri
         if (!std::filesystem::exists(headers + "/nbc.h"))
             return "WEFT_BENCH_LIBNBC = '" + set + "' has no " + found.mpi->name + "/include/nbc.h";
     }
-    const std::string part = folder + "/" + way + ".so";
+    const std::string part = folder + "/" + found.mpi->name + "-" + way + ".so";
     const std::string why =
         compile(found, "nbc_part.c", part,
                 "-I" + shell_word(headers) + " -L" + shell_word(libraries) + " -Wl,-rpath," +
