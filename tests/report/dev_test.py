@@ -75,7 +75,7 @@ class Dev(unittest.TestCase):
             open(samples, "a").close()
             return len(calls) % 2
 
-        self.dev.build = self.dev.known_targets = lambda *_: []
+        self.dev.build = lambda *_, **__: []
         self.dev.report = lambda words: calls.append(words) or 0
         tools = os.path.join(ROOT, "tools")
         for what, judging in (("all", [[os.path.join(tools, "docs", "papers.py"), "--samples", samples]]), ("quick", [])):
@@ -84,6 +84,15 @@ class Dev(unittest.TestCase):
                 self.assertEqual(self.dev.bench_apps(what, ["--runs", "6"]), 1)  # measuring failed; the rest is done all the same
             self.assertEqual(calls, [[os.path.join(tools, "apps.py"), self.folder, samples, what, "--runs", "6"]] + judging +
                              [[samples, "-o", samples.replace(".jsonl", ".html")]])
+
+    def test_bench_of_the_applications_builds_these_alone(self):
+        built, commands = [], []
+        self.dev.build = lambda preset, targets=(), quiet=False: built.append((preset, list(targets)))
+        with mock.patch.object(self.dev.subprocess, "call", lambda command, **_: commands.append(command) or 3):
+            self.assertEqual(self.dev.bench_apps("quick", ["--runs", "1"]), 3)
+        self.assertEqual(built, [("release", ["weft_applications"])])
+        self.assertEqual(commands[0][2:], [os.path.join(ROOT, "tools", "apps.py"), self.folder,
+                                           os.path.join(self.folder, "report", "apps.jsonl"), "quick", "--runs", "1"])
 
     def test_bench_of_a_paper_measures_judges_and_draws(self):
         options = self.dev.paper_options(["--paper", "sci", "--set", "bytes=8", "--minutes=3"])
