@@ -31,7 +31,7 @@
 
 namespace weft {
 
-class CompletionQueue final : CompletionListener, Engine::OutsideListener {
+class CompletionQueue final : CompletionListener, OutsideListener {
   public:
     explicit CompletionQueue(Engine& engine) : engine_(engine) {}
     // Takes all marks away.

@@ -3,8 +3,6 @@
 #include <cxxabi.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,9 +48,6 @@ constexpr std::int64_t look_every_ns = 1'000'000;
 // spins until one that was woken should have begun.
 constexpr std::int64_t demand_after_ns = 10'000;
 constexpr std::int64_t spin_after_waking_ns = 80'000;
-// A thread that waits for the lock sleeps. The lock stays free for up to this long, for it to wake
-// up and take it.
-constexpr std::int64_t handover_max_ns = 100'000;
 // A suspended wait whose deadline has passed drives as long as something moves, and so does a look
 // after a signal: no other comes for what is left. But no longer than this: others may always have
 // something that moves.
@@ -134,27 +129,13 @@ void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan
     if (is_offered && engine.needs_joiner) executor_.begin_offered(/*as_lists=*/true);
 }
 
-void Engine::lock() {
-    if (lock_.try_lock()) return;
-    contenders_.fetch_add(1, std::memory_order_relaxed);
-    lock_.lock();
-    admitted_.fetch_add(1, std::memory_order_relaxed);
-    contenders_.fetch_sub(1, std::memory_order_relaxed);
-}
-
 // Hands the lock over if somebody waits for it. True: it was given up, and everything may have
 // changed.
 bool Engine::yield_to_contenders() {
-    if (contenders_.load(std::memory_order_relaxed) == 0) return false;
-    const std::uint32_t admitted = admitted_.load(std::memory_order_relaxed);
+    if (!lock_.is_contended()) return false;
+    const std::uint32_t admitted = lock_.admitted();
     unlock();
-    // The other thread is still waking up: taken again at once, the lock would never be free for
-    // it.
-    const std::int64_t begin_ns = now_ns();
-    while (contenders_.load(std::memory_order_relaxed) > 0 &&
-           admitted_.load(std::memory_order_relaxed) == admitted &&
-           now_ns() - begin_ns < handover_max_ns)
-        sched_yield();
+    lock_.stay_free(admitted);
     lock();
     return true;
 }
@@ -286,14 +267,8 @@ void Engine::note_no_test() {
 }
 
 void Engine::add_listener(OutsideListener& listener) {
-    listeners_.push_back(&listener);
+    listeners_.add(listener);
     serves_outside_ = true;
-}
-
-void Engine::remove_listener(OutsideListener& listener) { std::erase(listeners_, &listener); }
-
-void Engine::tell_listeners() {
-    for (OutsideListener* listener : listeners_) listener->tell(executor_.has_confined());
 }
 
 void Engine::await_outside(std::int32_t change) {
@@ -313,12 +288,12 @@ void Engine::end_demand_outside() {
         demands_outside_ = false;
         if (!leader_ && !waits_by_testing_) demand(Demand::none);
     }
-    serves_outside_ = demands_outside_ || !listeners_.empty() || arrivals_thread_ != 0;
+    serves_outside_ = demands_outside_ || !listeners_.is_empty();
 }
 
 void Engine::notify_waiters() {
     if (serves_outside_) [[unlikely]] {
-        tell_listeners();
+        listeners_.tell(executor_.has_confined());
         end_demand_outside();
     }
     // Only the program's threads may do what is left.
@@ -327,23 +302,11 @@ void Engine::notify_waiters() {
     const bool work_ended = waiter_needs_drain_ && !executor_.has_work();
     if (executor_.happened() == notified_happened_ && !work_ended) return;
     notified_happened_ = executor_.happened();
-    if (arrivals_thread_ != 0) [[unlikely]]
-        signal_what_happened();
+    if (listeners_.signalled_thread() != 0) [[unlikely]]
+        listeners_.signal();
     waiter_needs_drain_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
-}
-
-// Another thread than this one has taken what has come: that may have ended a wait.
-void Engine::signal_what_happened() {
-    if (gettid() == arrivals_thread_) return;
-    // (As queued, not as tgkill() sends: its handler takes that for the program's.)
-    siginfo_t info{};
-    info.si_signo = arrivals_signal_;
-    info.si_code = SI_QUEUE;
-    info.si_pid = getpid();
-    info.si_uid = getuid();
-    (void)syscall(SYS_rt_tgsigqueueinfo, info.si_pid, arrivals_thread_, arrivals_signal_, &info);
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.
@@ -408,8 +371,8 @@ void Engine::leave() {
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || is_armed_well())) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();
-        const bool is_last = rounds == rounds_before_leaving || executor_.has_ready() ||
-                             contenders_.load(std::memory_order_relaxed) > 0;
+        const bool is_last =
+            rounds == rounds_before_leaving || executor_.has_ready() || lock_.is_contended();
         if ((is_last || !moves) && arm(sleeper)) break;
         if (is_last) {
             // (Without a sleeper, after a change of engine, the program or a poller will call.)
@@ -608,12 +571,13 @@ bool Engine::look_for(UserThreads& threads, Look how) {
 // before the kernel has taken it: so that thread sends another one.
 bool Engine::needs_attention() const {
     if (!traits(kind()).has_sleeper) return false;
-    return executor_.needs_attention() || (arrivals_thread_ != 0 && executor_.has_lists());
+    return executor_.needs_attention() ||
+           (listeners_.signalled_thread() != 0 && executor_.has_lists());
 }
 
 Status Engine::signal_arrivals(int signal) {
     const int thread = gettid();
-    if (arrivals_thread_ != 0 && arrivals_thread_ != thread)
+    if (listeners_.signalled_thread() != 0 && listeners_.signalled_thread() != thread)
         return failure(WEFT_REFUSED_STATE, "what arrives signals another thread; expected none");
     for (const Transport* route : executor_.routes()) {
         if (signal == 0 || route == nullptr || route->abilities().can_signal) continue;
@@ -622,8 +586,7 @@ Status Engine::signal_arrivals(int signal) {
                        route->name());
     }
     for (Transport* transport : executor_.transports()) transport->signal_arrivals(signal, thread);
-    arrivals_thread_ = signal == 0 ? 0 : thread;
-    arrivals_signal_ = signal;
+    listeners_.set_signal(signal, thread);
     serves_outside_ = true;
     return ok;
 }
@@ -915,19 +878,21 @@ void Engine::end_threads(std::int64_t patience_ns) {
         sched_yield();
         one_change.try_lock();
     }
-    contenders_.fetch_add(1, std::memory_order_relaxed);
-    bool held = lock_.try_lock();
-    while (!held && now_ns() < deadline_ns) {
-        sched_yield();
+    bool held = false;
+    {
+        const HandoverLock::Contender wants_it(lock_);
         held = lock_.try_lock();
+        while (!held && now_ns() < deadline_ns) {
+            sched_yield();
+            held = lock_.try_lock();
+        }
+        // A function of the program may run for as long as it likes.
+        while (held && threads_in_calls_ > 0 && now_ns() < deadline_ns) {
+            unlock();
+            sched_yield();
+            lock();
+        }
     }
-    // A function of the program may run for as long as it likes.
-    while (held && threads_in_calls_ > 0 && now_ns() < deadline_ns) {
-        unlock();
-        sched_yield();
-        lock();
-    }
-    contenders_.fetch_sub(1, std::memory_order_relaxed);
     if (!held) return;
     if (threads_in_calls_ > 0) return unlock();
     change_kind(EngineKind::manual);

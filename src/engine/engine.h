@@ -24,6 +24,7 @@
 
 #include "base/engine_kind.h"
 #include "base/thread.h"
+#include "engine/listeners.h"
 #include "engine/lock.h"
 #include "engine/parking.h"
 #include "engine/user_threads.h"
@@ -145,19 +146,9 @@ class Engine : private Exclusion {
     // Waits until there are some. REQUIRES: one waits.
     void sleep_for(UserThreads& threads);
 
-    // Tells the program, while it is outside of the library, what has happened inside.
-    class OutsideListener {
-      public:
-        // Called with the lock held, after runs have ended and before the lock is given up; also
-        // when nothing has happened. `needs_program`: only a thread of the program's can go on.
-        virtual void tell(bool needs_program) = 0;
-
-      protected:
-        ~OutsideListener() = default;
-    };
     // Inside a Hold. May throw; then nothing has happened.
     void add_listener(OutsideListener& listener);
-    void remove_listener(OutsideListener& listener);
+    void remove_listener(OutsideListener& listener) { listeners_.remove(listener); }
 
     // Whether the progress thread, if there is one, is woken only on demand for groups within the
     // node.
@@ -189,10 +180,10 @@ class Engine : private Exclusion {
     class Released;
     using DonePointer = bool (*)(void*);
 
-    void lock();
+    void lock() { lock_.lock(); }
     void unlock() {
         if (serves_outside_) [[unlikely]]
-            tell_listeners();
+            listeners_.tell(executor_.has_confined());
         lock_.unlock();
     }
     void call_without(void (*function)(void*), void* context) override;
@@ -236,9 +227,7 @@ class Engine : private Exclusion {
     void thread_main();
     void thread_poll_main();
     void notify_waiters();
-    void signal_what_happened();
     bool needs_attention() const;
-    void tell_listeners();
     void end_demand_outside();
 
     Executor& executor_;
@@ -254,9 +243,7 @@ class Engine : private Exclusion {
     bool armed_on_demand_ = false;
     const std::int64_t timeout_ns_;
 
-    Lock lock_;
-    std::atomic<int> contenders_{0};  // threads that wait for the lock: a spinning holder yields
-    std::atomic<std::uint32_t> admitted_{0};  // threads that have waited for it and got it
+    HandoverLock lock_;
 
     // Some transport can only be polled: a sleeper wakes up after a backoff to poll it. The backoff
     // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen
@@ -301,10 +288,8 @@ class Engine : private Exclusion {
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
-    int arrivals_thread_ = 0;  // gets this signal for what arrives; 0: none does
-    int arrivals_signal_ = 0;
     bool leader_rests_ = false;  // the leader sleeps until the progress thread notifies it
-    std::vector<OutsideListener*> listeners_;
+    Listeners listeners_;
     const ProgressPlace progress_place_;
     const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};
