@@ -43,10 +43,9 @@ constexpr int rounds_before_leaving = 8;
 constexpr std::int64_t thread_spin_ns = 20'000;
 // A program that only calls test sees a peer's death within this time.
 constexpr std::int64_t look_every_ns = 1'000'000;
-// A wait shows that it lacks something after twice polls_per_look fruitless polls. It wakes the
-// threads of those who compute when ranks that are merely not in step would have come, and then
-// spins until one that was woken should have begun.
-constexpr std::int64_t demand_after_ns = 10'000;
+// A wait shows that it lacks something after twice polls_per_look fruitless polls, and wakes the
+// threads of those who compute (DemandPolicy::wakes_after_ns). Then it spins until one that was
+// woken should have begun.
 constexpr std::int64_t spin_after_waking_ns = 80'000;
 // A suspended wait whose deadline has passed drives as long as something moves, and so does a look
 // after a signal: no other comes for what is left. But no longer than this: others may always have
@@ -85,9 +84,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       may_spin_(options.may_spin),
       thread_may_spin_(options.progress_place.is_set_aside() ? options.progress_place.has_own_core
                                                              : options.may_spin),
-      on_demand_(
-          options.on_demand &&
-          std::ranges::any_of(sources_, [](auto* s) { return s->abilities().knows_demand; })),
+      demands_(executor, options.on_demand),
       timeout_ns_(options.timeout_ns),
       backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
@@ -95,7 +92,6 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       parking_(std::move(parking)) {
     if (offload_ != nullptr) offload_->set_engine(traits(kind()));
     executor_.set_exclusion(*this);
-    if (on_demand_) demand(Demand::none);
 }
 
 Engine::~Engine() {
@@ -143,7 +139,7 @@ bool Engine::yield_to_contenders() {
 // A function of the program: whoever waits, tests or starts meanwhile drives.
 void Engine::call_without(void (*function)(void*), void* context) {
     const bool led = std::exchange(leads_here_, false);
-    const bool has_tested = has_tested_;
+    const bool has_tested = demands_.has_tested();
     if (is_engine_thread) {
         notify_waiters();
         executor_.wake_peers();
@@ -168,7 +164,7 @@ void Engine::call_without(void (*function)(void*), void* context) {
 
 void Engine::return_from_call(bool led, bool has_tested) {
     lock();
-    has_tested_ = has_tested;
+    demands_.set_tested(has_tested);
     if (is_engine_thread) --threads_in_calls_;
     // Nothing wakes the leader for the operations behind the function, or demands what they lack.
     if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
@@ -185,14 +181,14 @@ void Engine::call_with(void (*function)(void*), void* context) {
 bool Engine::progress(bool tests) {
     // The program drives now; nobody should be woken for what it will find itself.
     if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
-    if (!tests) polls_with_test_ = false;
-    if (on_demand_ && tests && !leader_) note_test();
+    if (!tests) demands_.note_no_polling();
+    if (demands_.is_on() && tests && !leader_) demands_.begin_test();
     const bool moved = executor_.progress();
     if (leader_) return moved;
-    const bool is_vain = has_tested_ && executor_.finished() == finished_before_test_;
+    const bool is_vain = demands_.test_is_in_vain();
     if (moved && !is_vain) return true;
     const std::int64_t now = now_ns();
-    if (is_vain) demand_by_testing(now);
+    if (is_vain) demands_.demand_by_testing(now);
     // A peer's death wakes a sleeper, but does not show in a transport's memory: a program that
     // only tests must look now and then.
     if (moved || now - looked_ns_ < look_every_ns) return moved;
@@ -212,58 +208,11 @@ std::uint64_t Engine::finished() {
 bool Engine::arm(Sleeper sleeper) {
     armed_ = sleeper;
     bool quiet = true;
-    armed_on_demand_ = arms_on_demand(sleeper);
+    armed_on_demand_ = demands_.arms_on_demand(sleeper);
     for (CompletionSource* source : sources_)
         quiet &= armed_on_demand_ ? source->arm_on_demand() : source->arm(sleeper);
     is_rung_ = !quiet;
     return quiet;
-}
-
-// (A program that waits outside has demanded what it lacks, even if it has tested before.)
-bool Engine::arms_on_demand(Sleeper sleeper) const {
-    return on_demand_ && sleeper == Sleeper::thread && (!polls_with_test_ || demands_outside_) &&
-           !executor_.is_eager();
-}
-
-// True: somebody was woken.
-bool Engine::demand(Demand how) {
-    if (how != Demand::none && executor_.all_runs_are_eager()) return false;
-    demands_ = how != Demand::none;
-    bool woke = false;
-    for (CompletionSource* source : sources_) woke |= source->demand(how);
-    return woke;
-}
-
-// A wait has found nothing since `begin_ns`; 0: it has just begun. True: somebody was woken.
-bool Engine::escalate_demand(std::int64_t& begin_ns, std::int64_t now) {
-    if (begin_ns == 0) begin_ns = now;
-    return demand(now - begin_ns < demand_after_ns ? Demand::quiet : Demand::wakes);
-}
-
-// Whether somebody waits for this rank's work; without demands, everybody is taken to wait.
-bool Engine::is_demanded() {
-    return !on_demand_ || polls_with_test_ || executor_.is_eager() ||
-           std::ranges::any_of(sources_, &CompletionSource::is_demanded);
-}
-
-void Engine::note_test() {
-    polls_with_test_ = has_tested_ = true;
-    finished_before_test_ = executor_.finished();
-}
-
-// A test has found nothing, or a wait until its deadline.
-void Engine::demand_by_testing(std::int64_t now) {
-    if (!std::exchange(waits_by_testing_, true)) tested_ns_ = 0;
-    escalate_demand(tested_ns_, now);
-}
-
-// After a call that was no test, or a test that found something: the program does not wait by
-// testing.
-void Engine::note_no_test() {
-    const bool has_tested = std::exchange(has_tested_, false);
-    if (has_tested && executor_.finished() == finished_before_test_) return;
-    if (std::exchange(waits_by_testing_, false) && !leader_ && !demands_outside_)
-        demand(Demand::none);
 }
 
 void Engine::add_listener(OutsideListener& listener) {
@@ -275,26 +224,17 @@ void Engine::await_outside(std::int32_t change) {
     executor_.await_outside(change);
     if (change <= 0) return;
     if (executor_.has_lists() && !thread_looks_at_lists_) parking_->unpark(Sleeper::thread);
-    if (!on_demand_) return;
-    // Nobody will be there to demand later, as a wait does after it has spun.
-    demands_outside_ = true;
-    demand(Demand::wakes);
+    if (!demands_.is_on()) return;
+    demands_.begin_outside();
     is_rung_ = true;  // the thread may be armed for demands only: leave() arms it again
-}
-
-// Nothing is awaited outside any more.
-void Engine::end_demand_outside() {
-    if (demands_outside_ && !executor_.is_awaited_outside()) {
-        demands_outside_ = false;
-        if (!leader_ && !waits_by_testing_) demand(Demand::none);
-    }
-    serves_outside_ = demands_outside_ || !listeners_.is_empty();
 }
 
 void Engine::notify_waiters() {
     if (serves_outside_) [[unlikely]] {
         listeners_.tell(executor_.has_confined());
-        end_demand_outside();
+        if (demands_.demands_outside() && !executor_.is_awaited_outside())
+            demands_.end_outside(leader_);
+        serves_outside_ = demands_.demands_outside() || !listeners_.is_empty();
     }
     // Only the program's threads may do what is left.
     if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
@@ -341,13 +281,13 @@ void Engine::leave() {
         calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
         is_needed = needs_attention();
     }
-    if (on_demand_) [[unlikely]]
-        note_no_test();
+    if (demands_.is_on()) [[unlikely]]
+        demands_.end_call(leader_);
     // Who is not demanded leaves what is large until somebody waits for it. (Asked for when it
     // matters: the answer takes a look at every peer.)
     std::optional<bool> answer;
     const auto demanded = [&] {
-        if (!answer) answer = leader_ || is_demanded();
+        if (!answer) answer = leader_ || demands_.is_demanded();
         return *answer;
     };
     bool backoff_too_long = false;
@@ -367,7 +307,7 @@ void Engine::leave() {
             return ((armed_on_demand_ && started_here) || executor_.has_work()) && demanded();
         };
         const auto is_armed_well = [&] {
-            return !is_rung_ && !is_left() && armed_on_demand_ == arms_on_demand(sleeper);
+            return !is_rung_ && !is_left() && armed_on_demand_ == demands_.arms_on_demand(sleeper);
         };
         if (sleeper == armed_ && (sleeper == Sleeper::none || is_armed_well())) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();
@@ -386,7 +326,7 @@ void Engine::leave() {
         is_needed = needs_attention();
     }
     const bool leaves_work =
-        armed_ != Sleeper::none && executor_.has_ready() && (demanded() || is_demanded());
+        armed_ != Sleeper::none && executor_.has_ready() && (demanded() || demands_.is_demanded());
     const Sleeper to_wake = leaves_work ? armed_ : Sleeper::none;
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
     if (backs_off_ && armed_ != Sleeper::none &&
@@ -395,8 +335,8 @@ void Engine::leave() {
     }
     // Lists may have become ready to submit here, too.
     calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
-    const bool yields =
-        executor_.wake_peers() && started_here && on_demand_ && !may_spin_ && !executor_.is_eager();
+    const bool yields = executor_.wake_peers() && started_here && demands_.is_on() && !may_spin_ &&
+                        !executor_.is_eager();
     if (waiter_needs_drain_) notify_waiters();
     unlock();
     // The thread of a peer was woken, and some rank waits for what it does. It may be on this core,
@@ -542,8 +482,9 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but
     // not if it works on demand, or over what can only be polled.
     const bool has_sleeper = !stopping_ && thread_.joinable() && armed_ == Sleeper::thread;
-    const bool is_driven = how == Look::if_due && (leader_ || (!stopping_ && poller_.joinable()) ||
-                                                   (has_sleeper && !on_demand_ && !backs_off_));
+    const bool is_driven =
+        how == Look::if_due && (leader_ || (!stopping_ && poller_.joinable()) ||
+                                (has_sleeper && !demands_.is_on() && !backs_off_));
     bool moved = false;
     if (executor_.is_pending() && (!is_driven || executor_.has_confined())) {
         // Until the next look, others may compute for long.
@@ -651,7 +592,7 @@ void Engine::follow(const Patience& patience) {
     executor_.wake_peers();
     // This thread may have started something that the leader must do, and no wake-up comes for it;
     // or of which the leader has not demanded what it lacks.
-    const bool has_started = on_demand_ && has_started_;
+    const bool has_started = demands_.is_on() && has_started_;
     if (leader_sleeps_ && (executor_.has_work() || executor_.has_confined() || has_started))
         parking_->unpark(Sleeper::waiter);
     wake_for_offload();
@@ -685,7 +626,7 @@ weft_status Engine::lead(DonePointer done, void* context, const Patience& patien
         return drive_until(done, context, patience);
     } catch (abi::__forced_unwind&) {
         if (!std::exchange(leads_here_, false)) throw;  // another thread does since
-        if (demands_ && !demands_outside_) demand(Demand::none);
+        demands_.end_wait();
         leader_ = false;
         if (followers_ > 0) parking_->unpark_followers();
         throw;
@@ -706,7 +647,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
     int yields = 0;
     bool slept = false;
     std::int64_t woke_ns = 0;  // when threads of peers were woken
-    const std::int64_t spin_until_demand_ns = on_demand_ ? demand_after_ns : 0;
+    const std::int64_t spin_until_demand_ns = demands_.is_on() ? DemandPolicy::wakes_after_ns : 0;
     while (true) {
         if (executor_.has_offered() && !offload_->offers_all())
             executor_.begin_offered(/*as_lists=*/false);
@@ -732,7 +673,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
             continue;
         }
         if (yielded) {
-            if (on_demand_) escalate_demand(spin_begin_ns, now_ns());
+            if (demands_.is_on()) demands_.escalate(spin_begin_ns, now_ns());
             continue;
         }
         if (backoff_ns_ > 0) {
@@ -744,7 +685,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
             polls = 0;
             std::int64_t now = now_ns();
             const std::int64_t spun_ns = spin_begin_ns == 0 ? 0 : now - spin_begin_ns;
-            if (on_demand_ && spin_begin_ns != 0 && escalate_demand(spin_begin_ns, now))
+            if (demands_.is_on() && spin_begin_ns != 0 && demands_.escalate(spin_begin_ns, now))
                 woke_ns = now;
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // A backoff does not measure how long a sleep would have been.
@@ -753,7 +694,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
                 continue;
         } else if (!may_rest() && yields++ < yields_before_sleep) {
             // On a busy core each takes as long as others compute.
-            if (on_demand_) escalate_demand(spin_begin_ns, now_ns());
+            if (demands_.is_on()) demands_.escalate(spin_begin_ns, now_ns());
             unlock();
             parking_->yield();
             lock();
@@ -766,7 +707,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         // The progress thread was here meanwhile.
         if (executor_.has_confined()) [[unlikely]]
             continue;
-        if (on_demand_) demand(Demand::wakes);
+        if (demands_.is_on()) demands_.demand(Demand::wakes);
         std::int64_t sleep_begin_ns = now_ns();
         const bool rests = may_rest();
         if (arm(rests ? Sleeper::thread : Sleeper::waiter)) {
@@ -795,16 +736,12 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         yields = 0;
     }
     if (!slept && spin_ns_ < spin_max_ns / 4) spin_ns_ *= 2;
-    if (status == WEFT_TIMED_OUT && on_demand_) {
-        // The program may wait in many short waits; each may be too short to demand anything.
-        has_tested_ = true;
-        finished_before_test_ = executor_.finished();
-        demand_by_testing(now_ns());
-    } else if (demands_ && !demands_outside_) {
-        demand(Demand::none);
-    }
+    if (status == WEFT_TIMED_OUT && demands_.is_on())
+        demands_.note_timeout();
+    else
+        demands_.end_wait();
     // (A blocking call does not show how the program waits for nonblocking ones.)
-    if (patience.interruptible) polls_with_test_ = false;
+    if (patience.interruptible) demands_.note_no_polling();
     leader_ = false;
     if (followers_ > 0) parking_->unpark_followers();
     return status;
@@ -1000,7 +937,7 @@ void Engine::thread_main() {
         // Drive even if a leader sleeps: the end of a peer wakes both sleepers, but only one of
         // them gets to see it.
         bool drives = !leader_ || leader_sleeps_;
-        const bool demanded = is_demanded();
+        const bool demanded = demands_.is_demanded();
         bool moved = false;
         for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;
              --polls) {
@@ -1023,7 +960,7 @@ void Engine::thread_main() {
             // A demand may have come since; the transports do not know of pieces that are left
             // here.
             const bool may_sleep =
-                arm(Sleeper::thread) && !(executor_.has_ready() && is_demanded());
+                arm(Sleeper::thread) && !(executor_.has_ready() && demands_.is_demanded());
             if (!may_sleep) {
                 yield_to_contenders();
                 continue;

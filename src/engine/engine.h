@@ -24,6 +24,7 @@
 
 #include "base/engine_kind.h"
 #include "base/thread.h"
+#include "engine/demand_policy.h"
 #include "engine/listeners.h"
 #include "engine/lock.h"
 #include "engine/parking.h"
@@ -152,7 +153,7 @@ class Engine : private Exclusion {
 
     // Whether the progress thread, if there is one, is woken only on demand for groups within the
     // node.
-    bool works_on_demand() const { return on_demand_; }
+    bool works_on_demand() const { return demands_.is_on(); }
 
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
     // comes for them wakes the progress thread, and what they lack is demanded.
@@ -207,13 +208,6 @@ class Engine : private Exclusion {
     std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
     bool arm(Sleeper sleeper);
-    bool demand(Demand how);
-    bool escalate_demand(std::int64_t& begin_ns, std::int64_t now);
-    bool arms_on_demand(Sleeper sleeper) const;
-    bool is_demanded();
-    void note_test();
-    void demand_by_testing(std::int64_t now);
-    void note_no_test();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled = false);
     std::int64_t next_backoff_ns();
     bool ensure_thread(bool polls);
@@ -228,7 +222,6 @@ class Engine : private Exclusion {
     void thread_poll_main();
     void notify_waiters();
     bool needs_attention() const;
-    void end_demand_outside();
 
     Executor& executor_;
     Offload* const offload_;  // null: none
@@ -237,9 +230,7 @@ class Engine : private Exclusion {
     std::atomic<EngineKind> kind_;
     const bool may_spin_;         // waits
     const bool thread_may_spin_;  // the progress thread
-    // Waits demand, and the thread works on demand unless a group of several nodes has something
-    // pending.
-    const bool on_demand_;
+    DemandPolicy demands_;
     bool armed_on_demand_ = false;
     const std::int64_t timeout_ns_;
 
@@ -253,8 +244,6 @@ class Engine : private Exclusion {
     bool thread_backs_off_ = false;       // it wakes up by itself
     bool thread_looks_at_lists_ = false;  // ... and for this
     Sleeper armed_ = Sleeper::none;
-    bool demands_ = false;          // a wait, or a program that tests, has demanded what it lacks
-    bool demands_outside_ = false;  // ... or does so for runs that are awaited outside
     bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
     bool leader_ = false;   // a program's thread drives inside wait()
     bool leader_sleeps_ = false;  // ... and sleeps on the transports
@@ -266,15 +255,9 @@ class Engine : private Exclusion {
     bool serves_outside_ = false;      // there are listeners, or demands for them
     bool waiter_needs_drain_ = false;  // has_work() was true when a wait fell asleep
     std::int64_t spin_ns_;
-    std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
-    std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
-    bool has_started_ = false;      // a run, since then
-    std::int64_t tested_ns_ = 0;    // when the program began to wait by testing
-    bool has_tested_ = false;       // in this Hold
-    std::uint64_t finished_before_test_ = 0;
-    bool waits_by_testing_ = false;  // what it lacks was demanded
-    bool polls_with_test_ =
-        false;  // since its last wait it has tested: everything wakes its thread
+    std::int64_t looked_ns_ = 0;            // when progress() last looked for peers that died
+    std::uint64_t left_ticks_ = 0;          // when the program last left the engine after a start
+    bool has_started_ = false;              // a run, since then
     bool waits_right_after_start_ = false;  // the program waited right after its last start
     bool polled_after_start_ =
         false;  // after a start, since the program last completed an operation
