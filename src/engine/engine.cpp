@@ -55,18 +55,6 @@ constexpr int timeout_parts = 4;
 // Where spinning would take a core from another rank, a wait yields this often instead.
 constexpr int yields_before_sleep = 4;
 
-// A message of the wrong size does not end its list: a sleeping wait, or the progress thread while
-// the program waits outside, looks at received headers at this interval.
-constexpr std::int64_t look_at_lists_every_ns = 100'000'000;
-
-// The backoff between polls of a transport that can only be polled. It grows by an eighth, so that
-// a message is seen late by at most about an eighth of the time it was waited for.
-constexpr std::int64_t backoff_min_ns = 50'000;
-// Waking up takes 60 us of an otherwise idle core.
-constexpr std::int64_t backoff_max_ns = 30'000'000;
-// One call of an MPI does not look at everything.
-constexpr int polls_between_backoffs = 8;
-
 // A thread of an engine, not the program's.
 thread_local bool is_engine_thread = false;
 
@@ -79,17 +67,15 @@ bool is_past(std::int64_t deadline_ns) {
 Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> parking)
     : executor_(executor),
       offload_(executor.offload()),
-      sources_(executor.sources()),
       kind_(options.kind),
       may_spin_(options.may_spin),
       thread_may_spin_(options.progress_place.is_set_aside() ? options.progress_place.has_own_core
                                                              : options.may_spin),
       demands_(executor, options.on_demand),
+      sleepers_(executor, demands_, std::move(parking)),
       timeout_ns_(options.timeout_ns),
-      backs_off_(std::ranges::any_of(sources_, [](auto* s) { return !s->abilities().can_sleep; })),
       spin_ns_(spin_max_ns / 4),
-      progress_place_(std::move(options.progress_place)),
-      parking_(std::move(parking)) {
+      progress_place_(std::move(options.progress_place)) {
     if (offload_ != nullptr) offload_->set_engine(traits(kind()));
     executor_.set_exclusion(*this);
 }
@@ -100,7 +86,7 @@ Engine::~Engine() {
     // Pending operations have no owner any more.
     thread_ends_ = true;
     leave();
-    parking_->unpark(Sleeper::thread);
+    sleepers_.unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
 }
 
@@ -115,7 +101,7 @@ void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan
                          {.members = group.members,
                           .has_dedicated = group.dedicated > 0,
                           .waits = waits,
-                          .is_driven = waits_right_after_start_ || (leader_ && !leader_sleeps_),
+                          .is_driven = waits_right_after_start_ || sleepers_.leader_is_awake(),
                           .has_thread = !thread_refused_});
     }
     has_started_ = true;
@@ -138,7 +124,7 @@ bool Engine::yield_to_contenders() {
 
 // A function of the program: whoever waits, tests or starts meanwhile drives.
 void Engine::call_without(void (*function)(void*), void* context) {
-    const bool led = std::exchange(leads_here_, false);
+    const bool led = sleepers_.give_up_lead();
     const bool has_tested = demands_.has_tested();
     if (is_engine_thread) {
         notify_waiters();
@@ -146,10 +132,7 @@ void Engine::call_without(void (*function)(void*), void* context) {
         ++threads_in_calls_;
         unlock();
     } else {
-        if (led) {
-            leader_ = false;
-            if (followers_ > 0) parking_->unpark_followers();
-        }
+        if (led) sleepers_.unpark_followers();
         leave();
     }
     try {
@@ -167,10 +150,10 @@ void Engine::return_from_call(bool led, bool has_tested) {
     demands_.set_tested(has_tested);
     if (is_engine_thread) --threads_in_calls_;
     // Nothing wakes the leader for the operations behind the function, or demands what they lack.
-    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
-    if (!led || leader_) return;
-    leader_ = leads_here_ = true;
-    if (armed_ != Sleeper::none) arm(Sleeper::none);
+    sleepers_.unpark_leader();
+    if (!led || sleepers_.is_led()) return;
+    sleepers_.set_leader(LeaderState::driving);
+    sleepers_.disarm();
 }
 
 void Engine::call_with(void (*function)(void*), void* context) {
@@ -179,12 +162,11 @@ void Engine::call_with(void (*function)(void*), void* context) {
 }
 
 bool Engine::progress(bool tests) {
-    // The program drives now; nobody should be woken for what it will find itself.
-    if (armed_ == Sleeper::thread && !leader_) arm(Sleeper::none);
+    if (sleepers_.armed() == Sleeper::thread && !sleepers_.is_led()) sleepers_.disarm();
     if (!tests) demands_.note_no_polling();
-    if (demands_.is_on() && tests && !leader_) demands_.begin_test();
+    if (demands_.is_on() && tests && !sleepers_.is_led()) demands_.begin_test();
     const bool moved = executor_.progress();
-    if (leader_) return moved;
+    if (sleepers_.is_led()) return moved;
     const bool is_vain = demands_.test_is_in_vain();
     if (moved && !is_vain) return true;
     const std::int64_t now = now_ns();
@@ -193,7 +175,7 @@ bool Engine::progress(bool tests) {
     // only tests must look now and then.
     if (moved || now - looked_ns_ < look_every_ns) return moved;
     looked_ns_ = now;
-    for (CompletionSource* source : sources_) source->acknowledge(Sleeper::waiter);
+    for (CompletionSource* source : executor_.sources()) source->acknowledge(Sleeper::waiter);
     return executor_.progress();
 }
 
@@ -204,17 +186,6 @@ std::uint64_t Engine::finished() {
     return count;
 }
 
-// Arms all transports for this sleeper. False: something has come already, drive first.
-bool Engine::arm(Sleeper sleeper) {
-    armed_ = sleeper;
-    bool quiet = true;
-    armed_on_demand_ = demands_.arms_on_demand(sleeper);
-    for (CompletionSource* source : sources_)
-        quiet &= armed_on_demand_ ? source->arm_on_demand() : source->arm(sleeper);
-    is_rung_ = !quiet;
-    return quiet;
-}
-
 void Engine::add_listener(OutsideListener& listener) {
     listeners_.add(listener);
     serves_outside_ = true;
@@ -223,30 +194,28 @@ void Engine::add_listener(OutsideListener& listener) {
 void Engine::await_outside(std::int32_t change) {
     executor_.await_outside(change);
     if (change <= 0) return;
-    if (executor_.has_lists() && !thread_looks_at_lists_) parking_->unpark(Sleeper::thread);
+    if (executor_.has_lists() && !sleepers_.thread_looks_at_lists())
+        sleepers_.unpark(Sleeper::thread);
     if (!demands_.is_on()) return;
     demands_.begin_outside();
-    is_rung_ = true;  // the thread may be armed for demands only: leave() arms it again
+    sleepers_.arm_again();  // the thread may be armed for demands only
 }
 
 void Engine::notify_waiters() {
     if (serves_outside_) [[unlikely]] {
         listeners_.tell(executor_.has_confined());
         if (demands_.demands_outside() && !executor_.is_awaited_outside())
-            demands_.end_outside(leader_);
+            demands_.end_outside(sleepers_.is_led());
         serves_outside_ = demands_.demands_outside() || !listeners_.is_empty();
     }
     // Only the program's threads may do what is left.
-    if (leader_sleeps_ && executor_.has_confined()) [[unlikely]]
-        parking_->unpark(Sleeper::waiter);
-    const bool work_ended = waiter_needs_drain_ && !executor_.has_work();
-    if (executor_.happened() == notified_happened_ && !work_ended) return;
-    notified_happened_ = executor_.happened();
+    if (sleepers_.leader_sleeps() && executor_.has_confined()) [[unlikely]]
+        sleepers_.unpark(Sleeper::waiter);
+    if (!sleepers_.take_news(executor_.happened(), [this] { return executor_.has_work(); })) return;
     if (listeners_.signalled_thread() != 0) [[unlikely]]
         listeners_.signal();
-    waiter_needs_drain_ = false;
-    if (followers_ > 0) parking_->unpark_followers();
-    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
+    sleepers_.unpark_followers();
+    sleepers_.unpark_leader();
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.
@@ -265,7 +234,8 @@ void Engine::leave() {
     const bool started_here = std::exchange(has_started_, false);
     if (engine.has_sleeper && started_here) {
         // Who starts again, with nothing completed in between, does not wait for each operation.
-        if (waits_right_after_start_ && !leader_ && !std::exchange(polled_after_start_, true))
+        if (waits_right_after_start_ && !sleepers_.is_led() &&
+            !std::exchange(polled_after_start_, true))
             linger();
         left_ticks_ = ticks();
         wake_for_offload();
@@ -278,77 +248,73 @@ void Engine::leave() {
     if (needs_thread) ensure_thread(/*polls=*/engine.has_poller);
     bool calls_owner = false;
     if (has_lists) {
-        calls_owner = (!leader_ || leader_sleeps_) && submit_or_call_owner();
+        calls_owner = !sleepers_.leader_is_awake() && submit_or_call_owner();
         is_needed = needs_attention();
     }
     if (demands_.is_on()) [[unlikely]]
-        demands_.end_call(leader_);
+        demands_.end_call(sleepers_.is_led());
     // Who is not demanded leaves what is large until somebody waits for it. (Asked for when it
     // matters: the answer takes a look at every peer.)
     std::optional<bool> answer;
     const auto demanded = [&] {
-        if (!answer) answer = leader_ || demands_.is_demanded();
+        if (!answer) answer = sleepers_.is_led() || demands_.is_demanded();
         return *answer;
     };
     bool backoff_too_long = false;
-    if (backs_off_ && started_here)
-        backoff_too_long = std::exchange(backoff_ns_, 0) > 4 * backoff_min_ns;
+    if (sleepers_.backs_off() && started_here) backoff_too_long = sleepers_.backoff.end_long_one();
     bool moves = false;
     for (int rounds = 0;; ++rounds) {
-        Sleeper sleeper = Sleeper::none;
-        if (leader_sleeps_) {
-            sleeper = leader_rests_ ? Sleeper::thread : Sleeper::waiter;
-        } else if (!leader_ && is_needed) {
-            sleeper = Sleeper::thread;
-        }
+        const Sleeper sleeper = sleepers_.in_charge(is_needed);
         // No wake-up comes for work that a start has left: arm() looks at that too, and demands
         // what it lacks for those who wait for this rank.
         const auto is_left = [&] {
-            return ((armed_on_demand_ && started_here) || executor_.has_work()) && demanded();
+            return ((sleepers_.arming() == Arming::on_demand && started_here) ||
+                    executor_.has_work()) &&
+                   demanded();
         };
         const auto is_armed_well = [&] {
-            return !is_rung_ && !is_left() && armed_on_demand_ == demands_.arms_on_demand(sleeper);
+            return sleepers_.arming() != Arming::rung && !is_left() &&
+                   (sleepers_.arming() == Arming::on_demand) == demands_.arms_on_demand(sleeper);
         };
-        if (sleeper == armed_ && (sleeper == Sleeper::none || is_armed_well())) break;
+        if (sleeper == sleepers_.armed() && (sleeper == Sleeper::none || is_armed_well())) break;
         if (rounds == 0) moves = executor_.has_work() && demanded();
         const bool is_last =
             rounds == rounds_before_leaving || executor_.has_ready() || lock_.is_contended();
-        if ((is_last || !moves) && arm(sleeper)) break;
+        if ((is_last || !moves) && sleepers_.arm(sleeper)) break;
         if (is_last) {
             // (Without a sleeper, after a change of engine, the program or a poller will call.)
-            if (sleeper != Sleeper::none) parking_->unpark(sleeper);
+            if (sleeper != Sleeper::none) sleepers_.unpark(sleeper);
             break;
         }
-        // Nobody is woken for what is found here.
-        if (armed_ != Sleeper::none) arm(Sleeper::none);
+        sleepers_.disarm();
         moves = executor_.progress(Callable::none);
         notify_waiters();
         is_needed = needs_attention();
     }
     const bool leaves_work =
-        armed_ != Sleeper::none && executor_.has_ready() && (demanded() || demands_.is_demanded());
-    const Sleeper to_wake = leaves_work ? armed_ : Sleeper::none;
+        sleepers_.is_armed() && executor_.has_ready() && (demanded() || demands_.is_demanded());
+    const Sleeper to_wake = leaves_work ? sleepers_.armed() : Sleeper::none;
     // Nothing arrives that would end a long backoff or begin the first one: wake the sleeper.
-    if (backs_off_ && armed_ != Sleeper::none &&
-        (backoff_too_long || (armed_ == Sleeper::thread && !thread_backs_off_))) {
-        parking_->unpark(armed_);
+    if (sleepers_.backs_off() && sleepers_.is_armed() &&
+        (backoff_too_long || sleepers_.thread_needs_backoff())) {
+        sleepers_.unpark(sleepers_.armed());
     }
     // Lists may have become ready to submit here, too.
-    calls_owner |= (!leader_ || leader_sleeps_) && submit_or_call_owner();
+    calls_owner |= !sleepers_.leader_is_awake() && submit_or_call_owner();
     const bool yields = executor_.wake_peers() && started_here && demands_.is_on() && !may_spin_ &&
                         !executor_.is_eager();
-    if (waiter_needs_drain_) notify_waiters();
+    if (sleepers_.awaits_drain()) notify_waiters();
     unlock();
     // The thread of a peer was woken, and some rank waits for what it does. It may be on this core,
     // and the scheduler does not let it run at once if it owes this one time, which it does after
     // others have computed: until the next tick, up to 4 ms later (decision 10).
     if (yields) [[unlikely]]
-        parking_->yield();
+        sleepers_.parking().yield();
     // After unlock(): woken earlier, the thread would block on the lock at once, and the scheduler
     // would make it wait for its next turn.
-    if (calls_owner) parking_->unpark(Sleeper::thread);
+    if (calls_owner) sleepers_.unpark(Sleeper::thread);
     if (to_wake != Sleeper::none) [[unlikely]]
-        parking_->unpark(to_wake);
+        sleepers_.unpark(to_wake);
 }
 
 // The ring is opened when lists are first started: a thread that fell asleep before does not watch
@@ -357,8 +323,8 @@ void Engine::wake_for_offload() {
     if (offload_ == nullptr) return;
     const int fd = offload_->wait_fd(Sleeper::waiter);
     if (std::exchange(offload_fd_, fd) == fd) return;
-    if (leader_sleeps_) parking_->unpark(Sleeper::waiter);
-    parking_->unpark(Sleeper::thread);
+    sleepers_.unpark_leader();
+    sleepers_.unpark(Sleeper::thread);
 }
 
 // Submits lists if this thread may own them. False: the progress thread must be woken to do it.
@@ -382,7 +348,7 @@ weft_status Engine::wait(DonePointer done, void* context, Patience patience) {
         patience.deadline_ns = now_ns() + timeout_ns_;
     }
     while (!done(context)) {
-        if (!leader_) {
+        if (!sleepers_.is_led()) {
             const weft_status status = lead(done, context, patience);
             if (status != WEFT_PENDING) return status;
             continue;
@@ -481,10 +447,11 @@ bool Engine::look_for(UserThreads& threads, Look how) {
     }
     // Threads that change are not looked at. A sleeper that is armed is woken for what comes, but
     // not if it works on demand, or over what can only be polled.
-    const bool has_sleeper = !stopping_ && thread_.joinable() && armed_ == Sleeper::thread;
+    const bool has_sleeper =
+        !stopping_ && thread_.joinable() && sleepers_.armed() == Sleeper::thread;
     const bool is_driven =
-        how == Look::if_due && (leader_ || (!stopping_ && poller_.joinable()) ||
-                                (has_sleeper && !demands_.is_on() && !backs_off_));
+        how == Look::if_due && (sleepers_.is_led() || (!stopping_ && poller_.joinable()) ||
+                                (has_sleeper && !demands_.is_on() && !sleepers_.backs_off()));
     bool moved = false;
     if (executor_.is_pending() && (!is_driven || executor_.has_confined())) {
         // Until the next look, others may compute for long.
@@ -565,7 +532,7 @@ bool Engine::poll_extra(const Patience& patience) {
 // What can only be polled is polled again after a backoff.
 std::int64_t Engine::end_of_sleep(const Patience& patience) {
     if (patience.extra == nullptr) return patience.deadline_ns;
-    return std::min(patience.deadline_ns, now_ns() + next_backoff_ns());
+    return std::min(patience.deadline_ns, now_ns() + sleepers_.backoff.next_ns());
 }
 
 // Gives up the lock within its scope, also if that is left because the thread ends.
@@ -593,30 +560,31 @@ void Engine::follow(const Patience& patience) {
     // This thread may have started something that the leader must do, and no wake-up comes for it;
     // or of which the leader has not demanded what it lacks.
     const bool has_started = demands_.is_on() && has_started_;
-    if (leader_sleeps_ && (executor_.has_work() || executor_.has_confined() || has_started))
-        parking_->unpark(Sleeper::waiter);
+    if (sleepers_.leader_sleeps() &&
+        (executor_.has_work() || executor_.has_confined() || has_started))
+        sleepers_.unpark(Sleeper::waiter);
     wake_for_offload();
-    if (leader_sleeps_ && submit_or_call_owner()) parking_->unpark(Sleeper::thread);
-    ++followers_;
-    waiter_needs_drain_ |= executor_.has_work();
-    const std::uint64_t ticket = parking_->ticket();
+    if (sleepers_.leader_sleeps() && submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
+    sleepers_.begin_following();
+    if (executor_.has_work()) sleepers_.await_drain();
+    const std::uint64_t ticket = sleepers_.parking().ticket();
     const std::int64_t end_ns = end_of_sleep(patience);
     try {
         const Released released(*this);
         const CancellableSleep cancellable(may_be_cancelled(patience));
-        parking_->park_follower(ticket, end_ns);
+        sleepers_.parking().park_follower(ticket, end_ns);
     } catch (abi::__forced_unwind&) {
-        --followers_;
+        sleepers_.end_following();
         throw;
     }
-    --followers_;
+    sleepers_.end_following();
 }
 
 // Whether a wait sleeps until the progress thread, on a core set aside, has finished its operation.
 // A waiter on a core that other ranks compute on would have to be scheduled there before it could
 // drive.
 bool Engine::may_rest() const {
-    return progress_place_.is_set_aside() && !may_spin_ && !backs_off_ &&
+    return progress_place_.is_set_aside() && !may_spin_ && !sleepers_.backs_off() &&
            traits(kind()).has_sleeper && !stopping_ && thread_.joinable();
 }
 
@@ -625,10 +593,9 @@ weft_status Engine::lead(DonePointer done, void* context, const Patience& patien
     try {
         return drive_until(done, context, patience);
     } catch (abi::__forced_unwind&) {
-        if (!std::exchange(leads_here_, false)) throw;  // another thread does since
+        if (!sleepers_.give_up_lead()) throw;  // another thread leads since
         demands_.end_wait();
-        leader_ = false;
-        if (followers_ > 0) parking_->unpark_followers();
+        sleepers_.unpark_followers();
         throw;
     }
 }
@@ -636,12 +603,12 @@ weft_status Engine::lead(DonePointer done, void* context, const Patience& patien
 // The calling thread drives until `done`. Spins first, then sleeps on the transports. WEFT_PENDING:
 // another thread leads now.
 weft_status Engine::drive_until(DonePointer done, void* context, const Patience& patience) {
-    leader_ = true;
+    sleepers_.set_leader(LeaderState::awake);
     weft_status status = WEFT_OK;
     if (traits(kind()).has_sleeper && !has_started_) {
         waits_right_after_start_ = may_spin_ && ticks() - left_ticks_ < hasty_ticks;
     }
-    if (armed_ != Sleeper::none) arm(Sleeper::none);
+    sleepers_.disarm();
     std::int64_t spin_begin_ns = 0;
     int polls = 0;
     int yields = 0;
@@ -651,15 +618,15 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
     while (true) {
         if (executor_.has_offered() && !offload_->offers_all())
             executor_.begin_offered(/*as_lists=*/false);
-        leads_here_ = true;
+        sleepers_.set_leader(LeaderState::driving);
         bool moved = executor_.progress();
-        if (!std::exchange(leads_here_, false)) {
+        if (!sleepers_.end_driving()) {
             notify_waiters();
             return WEFT_PENDING;
         }
         moved |= poll_extra(patience);
-        if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
-        if (followers_ > 0 || serves_outside_) notify_waiters();
+        if (submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
+        if (sleepers_.has_followers() || serves_outside_) notify_waiters();
         if (done(context)) break;
         if (is_past(patience.deadline_ns)) {
             status = WEFT_TIMED_OUT;
@@ -667,7 +634,7 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         }
         bool yielded = yield_to_contenders();
         if (moved) {
-            backoff_ns_ = 0;
+            sleepers_.backoff.end();
             polls = yields = 0;
             spin_begin_ns = 0;
             continue;
@@ -676,8 +643,8 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
             if (demands_.is_on()) demands_.escalate(spin_begin_ns, now_ns());
             continue;
         }
-        if (backoff_ns_ > 0) {
-            if (++polls < polls_between_backoffs) continue;
+        if (sleepers_.backoff.has_begun()) {
+            if (++polls < Backoff::polls_between) continue;
             polls = 0;
         } else if (may_spin_) {
             if (spin_begin_ns != 0) cpu_relax();
@@ -689,14 +656,15 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
                 woke_ns = now;
             if (spin_begin_ns == 0) spin_begin_ns = now;
             // A backoff does not measure how long a sleep would have been.
-            if (spun_ns < (backs_off_ ? spin_max_ns : std::max(spin_ns_, spin_until_demand_ns)) ||
+            if (spun_ns < (sleepers_.backs_off() ? spin_max_ns
+                                                 : std::max(spin_ns_, spin_until_demand_ns)) ||
                 now - woke_ns < spin_after_waking_ns)
                 continue;
         } else if (!may_rest() && yields++ < yields_before_sleep) {
             // On a busy core each takes as long as others compute.
             if (demands_.is_on()) demands_.escalate(spin_begin_ns, now_ns());
             unlock();
-            parking_->yield();
+            sleepers_.parking().yield();
             lock();
             continue;
         }
@@ -710,23 +678,19 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         if (demands_.is_on()) demands_.demand(Demand::wakes);
         std::int64_t sleep_begin_ns = now_ns();
         const bool rests = may_rest();
-        if (arm(rests ? Sleeper::thread : Sleeper::waiter)) {
-            leader_sleeps_ = true;
-            leader_rests_ = rests;
-            waiter_needs_drain_ |= executor_.has_work();
+        if (sleepers_.arm(rests ? Sleeper::thread : Sleeper::waiter)) {
+            sleepers_.set_leader(rests ? LeaderState::resting : LeaderState::asleep);
+            if (executor_.has_work()) sleepers_.await_drain();
             try {
                 sleep(Sleeper::waiter, end_of_sleep(patience), may_be_cancelled(patience));
             } catch (abi::__forced_unwind&) {
-                leader_sleeps_ = leader_rests_ = false;
-                leads_here_ = true;
+                sleepers_.set_leader(LeaderState::driving);  // for lead()
                 throw;
             }
-            leader_sleeps_ = leader_rests_ = false;
+            sleepers_.set_leader(LeaderState::awake);
         }
-        arm(Sleeper::none);
-        if (followers_ > 0 && interrupted_.load(std::memory_order_relaxed)) {
-            parking_->unpark_followers();
-        }
+        sleepers_.arm(Sleeper::none);
+        if (interrupted_.load(std::memory_order_relaxed)) sleepers_.unpark_followers();
         // After a short sleep spin longer next time, after a long one shorter.
         std::int64_t slept_ns = now_ns() - sleep_begin_ns;
         spin_ns_ = std::clamp(slept_ns < spin_max_ns ? spin_ns_ * 2 : spin_ns_ / 2, spin_min_ns,
@@ -742,60 +706,29 @@ weft_status Engine::drive_until(DonePointer done, void* context, const Patience&
         demands_.end_wait();
     // (A blocking call does not show how the program waits for nonblocking ones.)
     if (patience.interruptible) demands_.note_no_polling();
-    leader_ = false;
-    if (followers_ > 0) parking_->unpark_followers();
+    sleepers_.set_leader(LeaderState::none);
+    sleepers_.unpark_followers();
     return status;
 }
 
 // Gives up the lock until the transports or another thread of this process have something for
 // `sleeper`, or until the deadline.
 void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled) {
-    int descriptors[7];
-    std::size_t n = 0;
-    const bool rests = sleeper == Sleeper::waiter && leader_rests_;
-    for (CompletionSource* source : sources_) {
-        WEFT_ASSERT(n < std::size(descriptors));
-        if (source->abilities().can_sleep && sleeper != Sleeper::none && !rests) {
-            descriptors[n++] = source->wait_fd(sleeper);
-        }
-    }
     executor_.wake_peers();
-    if (waiter_needs_drain_ && sleeper == Sleeper::thread) notify_waiters();
-    std::int64_t left_ns = no_deadline;
-    if (deadline_ns != no_deadline) left_ns = std::max<std::int64_t>(deadline_ns - now_ns(), 0);
-    const bool backs_off = backs_off_ && sleeper != Sleeper::none && armed_ == sleeper;
-    if (backs_off) left_ns = std::min(left_ns, next_backoff_ns());
-    if (sleeper == Sleeper::thread) thread_backs_off_ = backs_off;
-    // (Also for lists that begin while this thread sleeps.)
-    const bool looks_at_lists =
-        (sleeper == Sleeper::waiter || executor_.is_awaited_outside()) && executor_.has_lists();
-    if (looks_at_lists) left_ns = std::min(left_ns, look_at_lists_every_ns);
-    if (sleeper == Sleeper::thread) thread_looks_at_lists_ = looks_at_lists;
-    const Sleeper parked = sleeper == Sleeper::none ? Sleeper::thread : sleeper;
+    if (sleepers_.awaits_drain() && sleeper == Sleeper::thread) notify_waiters();
+    const Sleepers::Sleep planned = sleepers_.begin_sleep(sleeper, deadline_ns);
     Parking::Woken woken;
     {
         const Released released(*this);
         const CancellableSleep cancellable(may_be_cancelled);
-        woken = parking_->park(parked, {descriptors, n}, left_ns);
+        woken = planned.park(sleepers_.parking());
     }
-    if (sleeper == Sleeper::thread) thread_backs_off_ = thread_looks_at_lists_ = false;
-    if (woken.by_unpark) parking_->acknowledge(parked);
-    if (!woken.by_descriptor && !woken.by_unpark) return;  // the caller looks
-    // A peer that rings the doorbell resets `armed` in shared memory, so it must be armed again.
-    // Sockets stay armed.
-    is_rung_ |= armed_ == sleeper && woken.by_descriptor;
-    if (sleeper == Sleeper::none) return;
-    for (CompletionSource* source : sources_) source->acknowledge(sleeper);
-}
-
-std::int64_t Engine::next_backoff_ns() {
-    backoff_ns_ = std::clamp(backoff_ns_ + backoff_ns_ / 8, backoff_min_ns, backoff_max_ns);
-    return backoff_ns_;
+    sleepers_.end_sleep(sleeper, woken);
 }
 
 void Engine::interrupt() {
     interrupted_.store(true, std::memory_order_relaxed);
-    parking_->unpark(Sleeper::waiter);
+    sleepers_.unpark(Sleeper::waiter);
 }
 
 void Engine::set_kind(EngineKind kind) {
@@ -834,7 +767,7 @@ void Engine::end_threads(std::int64_t patience_ns) {
     if (threads_in_calls_ > 0) return unlock();
     change_kind(EngineKind::manual);
     thread_refused_ = true;
-    arm(Sleeper::none);
+    sleepers_.arm(Sleeper::none);
     // No progress here: main's variables, and buffers among them, are gone if it has returned.
     unlock();
 }
@@ -849,10 +782,10 @@ void Engine::change_kind(EngineKind kind) {
     poller_ends_ = true;
     thread_ends_ = !traits(kind).has_sleeper && !owns_lists;
     const bool thread_ends = thread_ends_;
-    if (leader_rests_) parking_->unpark(Sleeper::waiter);
+    if (sleepers_.leader_rests()) sleepers_.unpark(Sleeper::waiter);
     unlock();
     if (poller_.joinable()) poller_.join();
-    parking_->unpark(Sleeper::thread);
+    sleepers_.unpark(Sleeper::thread);
     if (thread_ends && thread_.joinable()) thread_.join();
     lock();
     stopping_ = poller_ends_ = thread_ends_ = false;
@@ -936,19 +869,17 @@ void Engine::thread_main() {
         }
         // Drive even if a leader sleeps: the end of a peer wakes both sleepers, but only one of
         // them gets to see it.
-        bool drives = !leader_ || leader_sleeps_;
+        bool drives = !sleepers_.leader_is_awake();
         const bool demanded = demands_.is_demanded();
         bool moved = false;
-        for (int polls = backoff_ns_ > 0 ? polls_between_backoffs : 1; polls > 0 && !moved;
-             --polls) {
+        for (int polls = sleepers_.backoff.has_begun() ? Backoff::polls_between : 1;
+             polls > 0 && !moved; --polls) {
             moved = drives && executor_.is_pending() && executor_.progress(Callable::unconfined);
         }
-        if (moved) backoff_ns_ = 0;
+        if (moved) sleepers_.backoff.end();
         notify_waiters();
         // (What a wait in weft_finalize has left is no run.)
-        const bool pending = needs_attention() || leader_rests_;
-        const bool is_sleeper = !leader_ || leader_rests_;
-        if (pending && is_sleeper) {
+        if (sleepers_.in_charge(needs_attention()) == Sleeper::thread) {
             if (pieces != executor_.pieces_moved()) {
                 pieces = executor_.pieces_moved();
                 piece_ns = now_ns();
@@ -959,14 +890,14 @@ void Engine::thread_main() {
             }
             // A demand may have come since; the transports do not know of pieces that are left
             // here.
-            const bool may_sleep =
-                arm(Sleeper::thread) && !(executor_.has_ready() && demands_.is_demanded());
+            const bool may_sleep = sleepers_.arm(Sleeper::thread) &&
+                                   !(executor_.has_ready() && demands_.is_demanded());
             if (!may_sleep) {
                 yield_to_contenders();
                 continue;
             }
-        } else if (is_sleeper && armed_ != Sleeper::none) {
-            arm(Sleeper::none);
+        } else if (!sleepers_.is_led()) {
+            sleepers_.disarm();
         }
         sleep(Sleeper::thread, no_deadline);
     }
@@ -979,12 +910,12 @@ void Engine::thread_poll_main() {
     while (!poller_ends_) {
         if (executor_.is_pending()) executor_.progress(Callable::unconfined);
         // Of an engine before this one.
-        if (submit_or_call_owner()) parking_->unpark(Sleeper::thread);
+        if (submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();
         notify_waiters();
         if (yield_to_contenders()) continue;
         unlock();
-        if (!thread_may_spin_) parking_->yield();
+        if (!thread_may_spin_) sleepers_.parking().yield();
         lock();
     }
     unlock();

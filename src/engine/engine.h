@@ -28,6 +28,7 @@
 #include "engine/listeners.h"
 #include "engine/lock.h"
 #include "engine/parking.h"
+#include "engine/sleepers.h"
 #include "engine/user_threads.h"
 #include "run/executor.h"
 
@@ -69,7 +70,7 @@ class Engine : private Exclusion {
     Engine& operator=(const Engine&) = delete;
 
     // Not 0: the errno with which an eventfd was refused. The engine must not be used.
-    int error() const { return parking_->error(); }
+    int error() const { return sleepers_.parking().error(); }
 
     const ProgressPlace& progress_place() const { return progress_place_; }
 
@@ -160,7 +161,7 @@ class Engine : private Exclusion {
     void await_outside(std::int32_t change);
     // Inside a Hold: waits must look again, though no run has ended.
     void wake_waiters() {
-        notified_happened_ = executor_.happened() - 1;
+        sleepers_.make_news(executor_.happened());
         ++wakes_;
     }
     // Inside a Hold: whether a thread makes progress while the program is outside of the library.
@@ -207,9 +208,7 @@ class Engine : private Exclusion {
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
-    bool arm(Sleeper sleeper);
     void sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled = false);
-    std::int64_t next_backoff_ns();
     bool ensure_thread(bool polls);
     void replace_thread(bool polls);
     void go_to_progress_cores();
@@ -226,34 +225,18 @@ class Engine : private Exclusion {
     Executor& executor_;
     Offload* const offload_;  // null: none
     int offload_fd_ = -1;     // its wait_fd() at the last start
-    std::vector<CompletionSource*> sources_;
     std::atomic<EngineKind> kind_;
     const bool may_spin_;         // waits
     const bool thread_may_spin_;  // the progress thread
     DemandPolicy demands_;
-    bool armed_on_demand_ = false;
+    Sleepers sleepers_;
     const std::int64_t timeout_ns_;
 
     HandoverLock lock_;
 
-    // Some transport can only be polled: a sleeper wakes up after a backoff to poll it. The backoff
-    // grows while nothing moves: waiting takes a bounded share of a core, and a message is seen
-    // late by a bounded share of the wait.
-    const bool backs_off_;
-    std::int64_t backoff_ns_ = 0;         // the last one; 0: something has moved since
-    bool thread_backs_off_ = false;       // it wakes up by itself
-    bool thread_looks_at_lists_ = false;  // ... and for this
-    Sleeper armed_ = Sleeper::none;
-    bool is_rung_ = false;  // `armed_` was woken, or need not sleep: arm again before sleeping
-    bool leader_ = false;   // a program's thread drives inside wait()
-    bool leader_sleeps_ = false;  // ... and sleeps on the transports
-    bool leads_here_ = false;     // the thread that holds the lock is the leader, in progress()
-    int threads_in_calls_ = 0;    // the engine's threads that run functions of the program
-    int followers_ = 0;           // program's threads that wait for the leader
-    std::uint64_t notified_happened_ = 0;
-    std::uint64_t wakes_ = 0;          // calls of wake_waiters()
-    bool serves_outside_ = false;      // there are listeners, or demands for them
-    bool waiter_needs_drain_ = false;  // has_work() was true when a wait fell asleep
+    int threads_in_calls_ = 0;     // the engine's threads that run functions of the program
+    std::uint64_t wakes_ = 0;      // calls of wake_waiters()
+    bool serves_outside_ = false;  // there are listeners, or demands for them
     std::int64_t spin_ns_;
     std::int64_t looked_ns_ = 0;            // when progress() last looked for peers that died
     std::uint64_t left_ticks_ = 0;          // when the program last left the engine after a start
@@ -271,10 +254,8 @@ class Engine : private Exclusion {
     bool thread_refused_ = false;
     std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
 
-    bool leader_rests_ = false;  // the leader sleeps until the progress thread notifies it
     Listeners listeners_;
     const ProgressPlace progress_place_;
-    const std::unique_ptr<Parking> parking_;
     std::atomic<bool> interrupted_{false};
 };
 
