@@ -1,17 +1,41 @@
-// The progress engine of a process: who advances its runs, and when. Its kind can change
-// (base/engine_kind.h).
+// The progress engine of a process: which thread advances its runs, and when. Its kind can change
+// (base/engine_kind.h). Three rooms:
+//   - *drive* (this class): the lock, its hand-over, a bounded amount of work in every call;
+//   - *sleep* (engine/sleepers.h): for whom the transports are armed, who parks, whom news wakes;
+//   - *demand* (engine/demand_policy.h): when this rank demands work, and works before it is asked.
 //
-// The thread that holds the lock drives. Invariants:
-//   - When nobody holds the lock and runs need attention, what comes wakes somebody: the transports
-//     are armed for a program's thread that sleeps in wait(), else for the progress thread (engine
-//     manual: for nobody, the program will call).
-//   - While a program's thread spins in wait(), it drives, and the transports are not armed: peers
-//     make no system call for us, and the progress thread stays asleep.
-//   - At most one program's thread, the leader, sleeps on the transports. Others that wait follow:
-//     they sleep until their run is done or there is no leader.
-//   - Whoever gives up the lock has told the listeners of every run that has ended.
-//   - A wait inside a user-level thread neither leads nor follows: it is suspended
-//     (engine/user_threads.h), and what runs these threads looks, or waits, for all of them.
+// Who holds the lock, who sleeps on what, and what wakes them:
+//   1. *Alone in a wait that spins.* The program's thread is the leader: it takes the lock, polls,
+//      and gives the lock up only to a thread that wants it. The progress thread sleeps; the
+//      transports are armed for nobody, so peers make no system call for this rank.
+//   2. *Asleep in a wait.* Nobody holds the lock. The leader has armed the transports for itself
+//      and sleeps on their descriptors. Arrivals wake it; so do other threads of the program whose
+//      calls leave something to it, and interrupt(). The progress thread sleeps on its own
+//      descriptors, for which nothing is armed. (On a core set aside that thread drives for the
+//      leader: the transports are armed for it, and the leader rests until it notifies.)
+//   3. *Two waits.* One thread leads as above. The other one follows: it parks without descriptors.
+//      Whoever gives the lock up after a run has ended wakes all followers and a sleeping leader;
+//      a leader that ends its wait wakes the followers, one of which leads then.
+//   4. *Computing, with a progress thread.* Nobody holds the lock. The last call has armed the
+//      transports for the progress thread, if arrivals need one (Executor::needs_attention()); it
+//      sleeps on their descriptors, drives when woken, and arms again. The next call that drives
+//      disarms.
+//   5. *Computing on demand, while another rank waits.* As 4, but armed on demand: only a demand
+//      of the rank that waits, or a failure notice, wakes the progress thread. It is armed for all
+//      arrivals while the demand is pending.
+//   6. *Waiting outside, by a descriptor.* The program sleeps on the descriptor of a completion
+//      queue, as far from here as if it computed. As 4, for every message; what is lacked was
+//      demanded with the mark. Whoever gives the lock up tells the queue (Listeners), which makes
+//      its descriptor readable.
+// A *fiber* that waits holds nothing and sleeps nowhere: it is in a list (engine/user_threads.h).
+// The scheduler's thread looks into the list when it switches, and when no fiber can run it waits
+// for any of them as a thread would: 1, 2 or 3.
+//
+// Invariants, when nobody holds the lock:
+//   - If no thread of the program is awake in a wait and runs need attention, the transports are
+//     armed for the thread that must look (SleepState::in_charge()), or that thread was unparked.
+//     (An engine without a progress thread: for nobody, the program will call.)
+//   - Listeners know of every run that has ended.
 //
 // Thread safety: all public functions may be called from any thread.
 #pragma once
@@ -22,6 +46,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/engine_kind.h"
 #include "base/thread.h"
 #include "engine/demand_policy.h"
@@ -80,6 +105,8 @@ class Engine : private Exclusion {
     // after `patience_ns`: the process may exit within a call that holds the engine.
     void end_threads(std::int64_t patience_ns);
 
+    // --- Calls of the program ---
+
     // Exclusive use of the executor and everything around it by a program's thread. On release, the
     // transports are armed for the thread that is in charge of progress.
     class Hold {
@@ -109,6 +136,8 @@ class Engine : private Exclusion {
     // How many runs have ended. Does not drive.
     std::uint64_t finished();
 
+    // --- Waits ---
+
     // Something else that a wait drives, such as an MPI underneath, which can only be polled.
     class ExtraSource {
       public:
@@ -129,13 +158,25 @@ class Engine : private Exclusion {
         Run* run = nullptr;
     };
 
-    // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with
-    // the lock held. Returns WEFT_OK; or WEFT_INTERRUPTED or WEFT_TIMED_OUT, if `patience` allows
+    // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with the
+    // lock held. Returns WEFT_OK; or WEFT_INTERRUPTED or WEFT_TIMED_OUT, if `patience` allows
     // it.
     template <class Done>
     weft_status wait_until(Done done, Patience patience) {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
+
+    // Inside a Hold: waits must look again, though no run has ended.
+    void wake_waiters() {
+        sleepers_.make_news(executor_.happened());
+        ++wakes_;
+    }
+
+    // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
+    // Async-signal-safe.
+    void interrupt();
+
+    // --- User-level threads ---
 
     // Inside a Hold: these user-level threads end. REQUIRES: none of them waits.
     void detach(UserThreads& threads) { executor_.run_functions_inline(threads); }
@@ -148,115 +189,134 @@ class Engine : private Exclusion {
     // Waits until there are some. REQUIRES: one waits.
     void sleep_for(UserThreads& threads);
 
+    // --- A program that is outside of the library ---
+
     // Inside a Hold. May throw; then nothing has happened.
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener) { listeners_.remove(listener); }
-
-    // Whether the progress thread, if there is one, is woken only on demand for groups within the
-    // node.
-    bool works_on_demand() const { return demands_.is_on(); }
-
+    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system;
+    // 0: no more.
+    Status signal_arrivals(int signal);
     // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
     // comes for them wakes the progress thread, and what they lack is demanded.
     void await_outside(std::int32_t change);
-    // Inside a Hold: waits must look again, though no run has ended.
-    void wake_waiters() {
-        sleepers_.make_news(executor_.happened());
-        ++wakes_;
-    }
     // Inside a Hold: whether a thread makes progress while the program is outside of the library.
     // Starts it.
     bool obtain_thread() {
         return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
     }
-
-    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system;
-    // 0: no more.
-    Status signal_arrivals(int signal);
-
-    // Makes a wait return WEFT_INTERRUPTED: the current one, or else the next that would block.
-    // Async-signal-safe.
-    void interrupt();
+    // Whether the progress thread, if there is one, is woken only on demand for groups within the
+    // node.
+    bool works_on_demand() const { return demands_.is_on(); }
 
   private:
     class Released;
     using DonePointer = bool (*)(void*);
 
+    // A call moves what it can, but leaves more than a few pieces of each peer's large message to
+    // the sleeper.
+    static constexpr int rounds_before_leaving = 8;
+    // How long a wait spins before it sleeps; adapted to recent waits within these limits.
+    static constexpr std::int64_t spin_min_ns = 5'000;
+    static constexpr std::int64_t spin_max_ns = 100'000;
+
+    // engine.cpp: the lock, and what a call leaves behind
     void lock() { lock_.lock(); }
     void unlock() {
         if (serves_outside_) [[unlikely]]
             listeners_.tell(executor_.has_confined());
         lock_.unlock();
     }
+    bool yield_to_contenders();
     void call_without(void (*function)(void*), void* context) override;
     void call_with(void (*function)(void*), void* context) override;
     void return_from_call(bool led, bool has_tested);
-    void leave();
+    void notify_waiters();
+    bool needs_attention() const;
+    void end_start();
     void linger();
     void wake_for_offload();
+    bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }
+    bool submit_here();
+    void leave();
+    Sleeper arm_for_the_rest(bool has_started, bool is_needed);
+
+    // wait.cpp: waits that block their thread
+    static bool is_past(std::int64_t deadline_ns) {
+        return deadline_ns != no_deadline && now_ns() >= deadline_ns;
+    }
+    struct Spin;
+    enum class Polled : std::uint8_t { done, timed_out, lost_lead, moved, handed_over, nothing };
     weft_status wait(DonePointer done, void* context, Patience patience);
     weft_status lead(DonePointer done, void* context, const Patience& patience);
     weft_status drive_until(DonePointer done, void* context, const Patience& patience);
-    static bool may_be_cancelled(const Patience& patience);
-    weft_status suspend(UserThreads& threads, DonePointer done, void* context,
-                        const Patience& patience);
-    bool drive_what_has_come(DonePointer done, void* context);
-    bool look(UserThreads& threads);
-    bool begin_functions(UserThreads& threads);
+    Polled poll_as_leader(DonePointer done, void* context, const Patience& patience);
+    bool spins_on(Spin& spin);
+    void sleep_as_leader(const Patience& patience);
+    void end_lead(weft_status status, const Patience& patience);
     void follow(const Patience& patience);
+    static bool may_be_cancelled(const Patience& patience);
     [[gnu::cold]] bool may_rest() const;
     bool poll_extra(const Patience& patience);
     std::int64_t end_of_sleep(const Patience& patience);
     bool take_interrupt();
     void sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled = false);
+
+    // suspend.cpp: waits of user-level threads
+    weft_status suspend(UserThreads& threads, DonePointer done, void* context,
+                        const Patience& patience);
+    bool drive_what_has_come(DonePointer done, void* context);
+    bool look(UserThreads& threads);
+    bool begin_functions(UserThreads& threads);
+
+    // progress_threads.cpp
     bool ensure_thread(bool polls);
     void replace_thread(bool polls);
     void go_to_progress_cores();
     void change_kind(EngineKind kind);
-    // True: the progress thread must be woken to submit lists.
-    bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }
-    bool submit_here();
-    bool yield_to_contenders();
     void thread_main();
+    bool drive_as_thread();
     void thread_poll_main();
-    void notify_waiters();
-    bool needs_attention() const;
+
+    // A thread of an engine, not the program's.
+    static inline constinit thread_local bool is_engine_thread
+        __attribute__((tls_model("initial-exec"))) = false;
 
     Executor& executor_;
     Offload* const offload_;  // null: none
     int offload_fd_ = -1;     // its wait_fd() at the last start
     std::atomic<EngineKind> kind_;
-    const bool may_spin_;         // waits
-    const bool thread_may_spin_;  // the progress thread
-    DemandPolicy demands_;
-    Sleepers sleepers_;
+    const bool may_spin_;          // waits
+    const bool thread_may_spin_;   // the progress thread
+    bool serves_outside_ = false;  // there are listeners, or demands for them
+    HandoverLock lock_;
     const std::int64_t timeout_ns_;
 
-    HandoverLock lock_;
+    // How the program starts and waits.
+    bool has_started_ = false;              // a run, in this call
+    bool waits_right_after_start_ = false;  // it did so after its last start
+    // After a start, since the program last completed an operation.
+    bool polled_after_start_ = false;
+    std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
+    std::int64_t spin_ns_ = spin_max_ns / 4;
+    std::int64_t looked_ns_ = 0;  // when progress() last looked for peers that died
 
-    int threads_in_calls_ = 0;     // the engine's threads that run functions of the program
-    std::uint64_t wakes_ = 0;      // calls of wake_waiters()
-    bool serves_outside_ = false;  // there are listeners, or demands for them
-    std::int64_t spin_ns_;
-    std::int64_t looked_ns_ = 0;            // when progress() last looked for peers that died
-    std::uint64_t left_ticks_ = 0;          // when the program last left the engine after a start
-    bool has_started_ = false;              // a run, since then
-    bool waits_right_after_start_ = false;  // the program waited right after its last start
-    bool polled_after_start_ =
-        false;  // after a start, since the program last completed an operation
+    DemandPolicy demands_;
+    Sleepers sleepers_;
+    Listeners listeners_;
+    std::uint64_t wakes_ = 0;  // calls of wake_waiters()
+    std::atomic<bool> interrupted_{false};
 
-    Thread thread_;          // sleeps
-    Thread poller_;          // polls
-    bool stopping_ = false;  // the engine is being changed: no thread begins
-    bool thread_ends_ = false;
-    bool poller_ends_ = false;
+    // While the engine's kind is being changed, no thread begins, and some end.
+    enum class Change : std::uint8_t { none, poller_ends, threads_end };
+    Change change_ = Change::none;
     bool owner_called_ = false;  // the thread was woken to submit lists
     bool thread_refused_ = false;
-    std::mutex kind_mutex_;  // one change of engine at a time; taken before lock_
-
-    Listeners listeners_;
+    int threads_in_calls_ = 0;  // the engine's threads that run functions of the program
+    Thread thread_;             // sleeps
+    Thread poller_;             // polls
+    std::mutex kind_mutex_;     // one change of engine at a time; taken before lock_
     const ProgressPlace progress_place_;
-    std::atomic<bool> interrupted_{false};
 };
 
 }  // namespace weft
