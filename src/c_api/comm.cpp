@@ -200,19 +200,21 @@ weft_status weft_finalize(void) {
         std::lock_guard<std::mutex> one(lifetime_mutex);
         Process* const process = c_api::current_process();
         if (!process) return failure(WEFT_REFUSED_STATE, "Weft is not initialized");
-        {
-            Engine::Hold hold(process->engine());
-            process->engine().progress();
+        Engine& engine = process->engine();
+        const Status drained = engine.call([&]() -> Status {
+            engine.progress();
             WEFT_RETURN_IF_NOT_OK(process->refuse_outstanding());
             // Completed operations may still have bytes to send.
             Executor& executor = process->executor();
-            if (process->engine().wait_until([&] { return !executor.has_work(); },
-                                             {.interruptible = false}) == WEFT_TIMED_OUT) {
+            if (engine.wait_until([&] { return !executor.has_work(); }, {.interruptible = false}) ==
+                WEFT_TIMED_OUT) {
                 return failure(WEFT_TIMED_OUT,
                                "%s of the job did not take all messages of completed operations",
                                listed(executor.owed_ranks()).c_str());
             }
-        }
+            return ok;
+        });
+        WEFT_RETURN_IF_NOT_OK(drained);
         if (tells_statistics) tell_statistics(*process);
         process_pointer.store(nullptr, std::memory_order_release);
         finalized = true;

@@ -56,8 +56,7 @@ weft_status guarded_process(const char* function, Body body) {
         // (A thread that runs user-level threads is not cancelled anywhere: UserThreads.)
         const UncancelledCall uncancelled(process->executor().has_cancellation_points() &&
                                           !UserThreads::attached);
-        Engine::Hold hold(process->engine());
-        return body(*process);
+        return process->engine().call([&] { return body(*process); });
     });
 }
 

@@ -53,8 +53,8 @@ weft_status weft_scheduler_detach(void) {
                            "user-level threads wait inside Weft; expected that none does");
         UserThreads::attached = nullptr;
         if (Process* const process = c_api::current_process()) {
-            Engine::Hold hold(process->engine());
-            process->engine().detach(threads);
+            Engine& engine = process->engine();
+            engine.call([&] { engine.detach(threads); });
         }
         delete &threads;
         return ok;
@@ -71,8 +71,8 @@ weft_status weft_scheduler_signal(int signal) {
         if (!process) {
             return failure(WEFT_REFUSED_STATE, "Weft is not initialized; expected weft_init first");
         }
-        Engine::Hold hold(process->engine());
-        return process->engine().signal_arrivals(signal);
+        Engine& engine = process->engine();
+        return engine.call([&] { return engine.signal_arrivals(signal); });
     });
 }
 

@@ -10,10 +10,10 @@
 //     the queue empty, under the same lock: nothing can come in between. The program sleeps on the
 //     descriptor without the lock, and the kernel sees what was written before or after.
 //   - *What would end a run comes, and nobody looks.* A queue with a descriptor counts its pending
-//     runs in the executor, so that they need attention; the mark happens in a Hold, and
-//     leave() then starts the progress thread, and arms the transports for it, before
+//     runs in the executor, so that they need attention; the mark happens in a call, and
+//     Engine::after_call() then starts the progress thread, and arms the transports for it, before
 //     it gives up the lock. In jobs where the thread works on demand, the mark also demands, and
-//     makes leave() arm again, for everything.
+//     makes after_call() arm again, for everything.
 //   - *A function that only a thread of the program's may call* is left: the descriptor becomes
 //     readable although nothing has ended, and the program's next look drives.
 //

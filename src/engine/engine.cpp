@@ -42,7 +42,7 @@ Engine::~Engine() {
     change_kind(EngineKind::manual);
     // Pending operations have no owner any more.
     change_ = Change::threads_end;
-    leave();
+    after_call();
     sleepers_.unpark(Sleeper::thread);
     if (thread_.joinable()) thread_.join();
 }
@@ -117,7 +117,7 @@ void Engine::call_without(void (*function)(void*), void* context) {
         unlock();
     } else {
         if (led) sleepers_.unpark_followers();
-        leave();
+        after_call();
     }
     try {
         function(context);
@@ -141,8 +141,7 @@ void Engine::return_from_call(bool led, bool has_tested) {
 }
 
 void Engine::call_with(void (*function)(void*), void* context) {
-    Hold hold(*this);
-    function(context);
+    call([&] { function(context); });
 }
 
 // --- What a call leaves behind -------------------------------------------------------------------
@@ -236,7 +235,7 @@ inline Sleeper Engine::arm_for_the_rest(bool has_started, bool is_needed) {
     return leaves_work ? sleepers_.armed() : Sleeper::none;
 }
 
-void Engine::leave() {
+void Engine::after_call() noexcept {
     notify_waiters();
     const EngineTraits& engine = traits(kind());
     const bool has_started = std::exchange(has_started_, false);

@@ -44,6 +44,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "base/clock.h"
@@ -107,30 +108,27 @@ class Engine : private Exclusion {
 
     // --- Calls of the program ---
 
-    // Exclusive use of the executor and everything around it by a program's thread. On release, the
-    // transports are armed for the thread that is in charge of progress.
-    class Hold {
-      public:
-        explicit Hold(Engine& engine) : engine_(engine) { engine_.lock(); }
-        ~Hold() { engine_.leave(); }
-        Hold(const Hold&) = delete;
-        Hold& operator=(const Hold&) = delete;
+    // Between these two, a thread of the program has exclusive use of the executor and everything
+    // around it. before_call() takes the lock. after_call() does a bounded amount of what is left,
+    // arms the transports for the thread in charge of the rest, and gives the lock up.
+    void before_call() { lock(); }
+    void after_call() noexcept;
+    // Both around `body`, whose result it returns; also if an exception leaves it, or the thread
+    // ends in it.
+    template <class Body>
+    auto call(Body body) -> decltype(body());
 
-      private:
-        Engine& engine_;
-    };
-
-    // Inside a Hold: whether this thread may start runs; if not, why.
+    // In a call: whether this thread may start runs; if not, why.
     Status check_starter() const { return offload_ != nullptr ? offload_->check_starter() : ok; }
-    // Inside a Hold: starts a run. `plan`: of its schedule; null: it must not be offloaded.
+    // In a call: starts a run. `plan`: of its schedule; null: it must not be offloaded.
     // `waits`: the caller waits for it at once.
     void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
 
-    // Drive once, inside a Hold. `tests`: the program looks whether something has completed, and
+    // Drive once, in a call. `tests`: the program looks whether something has completed, and
     // may do so again instead of sleeping.
     bool progress(bool tests = true);
 
-    // Inside a Hold: the program has completed a request.
+    // In a call: the program has completed a request.
     void note_completion() { polled_after_start_ = false; }
 
     // How many runs have ended. Does not drive.
@@ -158,15 +156,15 @@ class Engine : private Exclusion {
         Run* run = nullptr;
     };
 
-    // Inside a Hold: drives, spins and finally sleeps until `done()` is true, which is called with the
-    // lock held. Returns WEFT_OK; or WEFT_INTERRUPTED or WEFT_TIMED_OUT, if `patience` allows
+    // In a call: drives, spins and finally sleeps until `done()` is true, which is called with
+    // the lock held. Returns WEFT_OK; or WEFT_INTERRUPTED or WEFT_TIMED_OUT, if `patience` allows
     // it.
     template <class Done>
     weft_status wait_until(Done done, Patience patience) {
         return wait([](void* d) { return (*static_cast<Done*>(d))(); }, &done, patience);
     }
 
-    // Inside a Hold: waits must look again, though no run has ended.
+    // In a call: waits must look again, though no run has ended.
     void wake_waiters() {
         sleepers_.make_news(executor_.happened());
         ++wakes_;
@@ -178,10 +176,10 @@ class Engine : private Exclusion {
 
     // --- User-level threads ---
 
-    // Inside a Hold: these user-level threads end. REQUIRES: none of them waits.
+    // In a call: these user-level threads end. REQUIRES: none of them waits.
     void detach(UserThreads& threads) { executor_.run_functions_inline(threads); }
 
-    // For the scheduler of user-level threads, in its thread, outside of a Hold. Drives, unless
+    // For the scheduler of user-level threads, in its thread, outside of a call. Drives, unless
     // another thread does or the last time is too short ago (Look::if_due), and resumes the threads
     // whose waits have ended. True: there were some.
     enum class Look : std::uint8_t { if_due, now };
@@ -191,16 +189,16 @@ class Engine : private Exclusion {
 
     // --- A program that is outside of the library ---
 
-    // Inside a Hold. May throw; then nothing has happened.
+    // In a call. May throw; then nothing has happened.
     void add_listener(OutsideListener& listener);
     void remove_listener(OutsideListener& listener) { listeners_.remove(listener); }
-    // Inside a Hold: what arrives sends this signal to the calling thread of the operating system;
+    // In a call: what arrives sends this signal to the calling thread of the operating system;
     // 0: no more.
     Status signal_arrivals(int signal);
-    // Inside a Hold: the program waits outside of the library for so many more runs, or fewer. What
+    // In a call: the program waits outside of the library for so many more runs, or fewer. What
     // comes for them wakes the progress thread, and what they lack is demanded.
     void await_outside(std::int32_t change);
-    // Inside a Hold: whether a thread makes progress while the program is outside of the library.
+    // In a call: whether a thread makes progress while the program is outside of the library.
     // Starts it.
     bool obtain_thread() {
         return traits(kind()).has_thread() && ensure_thread(traits(kind()).has_poller);
@@ -238,7 +236,6 @@ class Engine : private Exclusion {
     void wake_for_offload();
     bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }
     bool submit_here();
-    void leave();
     Sleeper arm_for_the_rest(bool has_started, bool is_needed);
 
     // wait.cpp: waits that block their thread
@@ -318,5 +315,23 @@ class Engine : private Exclusion {
     std::mutex kind_mutex_;     // one change of engine at a time; taken before lock_
     const ProgressPlace progress_place_;
 };
+
+template <class Body>
+auto Engine::call(Body body) -> decltype(body()) {
+    before_call();
+    try {
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            after_call();
+        } else {
+            auto result = body();
+            after_call();
+            return result;
+        }
+    } catch (...) {
+        after_call();
+        throw;
+    }
+}
 
 }  // namespace weft

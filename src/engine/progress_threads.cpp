@@ -26,9 +26,9 @@ constexpr std::int64_t thread_spin_ns = 20'000;
 void Engine::set_kind(EngineKind kind) {
     std::lock_guard one_change(kind_mutex_);
     if (kind == this->kind()) return;
-    lock();
+    before_call();
     change_kind(kind);
-    leave();
+    after_call();
 }
 
 void Engine::end_threads(std::int64_t patience_ns) {

@@ -41,9 +41,9 @@ weft_status Engine::suspend(UserThreads& threads, DonePointer done, void* contex
                                      .deadline_ns = deadline_ns,
                                      .is_interruptible = patience.interruptible});
         threads.begin(wait);
-        leave();
+        after_call();
         threads.suspend();
-        lock();
+        before_call();
         if (wait.was_interrupted()) return WEFT_INTERRUPTED;
     }
     return WEFT_OK;
@@ -116,9 +116,9 @@ bool Engine::look_for(UserThreads& threads, Look how) {
         }
     }
     bool resumed = look(threads);
-    leave();
+    after_call();
     if (how == Look::now) {
-        // leave() may have driven: no signal comes for what has ended there, and the next
+        // after_call() may have driven: no signal comes for what has ended there, and the next
         // look may be far away.
         lock();
         resumed |= look(threads);
@@ -129,21 +129,22 @@ bool Engine::look_for(UserThreads& threads, Look how) {
 }
 
 void Engine::sleep_for(UserThreads& threads) {
-    Hold hold(*this);
-    bool resumed = false;
-    while (!resumed) {
-        const weft_status status =
-            wait_until([&] { return resumed |= look(threads); },
-                       {.interruptible = threads.has_interruptible(),
-                        .deadline_ns = std::min(threads.deadline_ns(), unbounded)});
-        if (status == WEFT_INTERRUPTED) {
-            threads.interrupt();
-            resumed = true;
+    call([&] {
+        bool resumed = false;
+        while (!resumed) {
+            const weft_status status =
+                wait_until([&] { return resumed |= look(threads); },
+                           {.interruptible = threads.has_interruptible(),
+                            .deadline_ns = std::min(threads.deadline_ns(), unbounded)});
+            if (status == WEFT_INTERRUPTED) {
+                threads.interrupt();
+                resumed = true;
+            }
+            // A deadline has passed since the last look; or one of a wait that had ended before,
+            // and none of these.
+            if (status == WEFT_TIMED_OUT) resumed |= look(threads);
         }
-        // A deadline has passed since the last look; or one of a wait that had ended before,
-        // and none of these.
-        if (status == WEFT_TIMED_OUT) resumed |= look(threads);
-    }
+    });
 }
 
 }  // namespace weft

@@ -71,8 +71,7 @@ Process::Process(Parts parts)
 
 Process::~Process() {
     if (made_queues_.empty()) return;
-    Engine::Hold hold(engine_);
-    made_queues_.clear();
+    engine_.call([this] { made_queues_.clear(); });
 }
 
 std::uint64_t Process::take_first_context() {

@@ -3,6 +3,7 @@
 #include "communicator/call/agreement.h"
 
 #include "communicator/call/collectives.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
@@ -92,7 +93,7 @@ void expect_mismatch(World& world, std::vector<Made>& made, Rank odd, const std:
     }
     for (Rank rank = 0; rank < world.ranks(); ++rank) {
         Made& here = made[static_cast<std::size_t>(rank)];
-        Engine::Hold hold(world.process(rank).engine());
+        InCall in_call(world.process(rank).engine());
         ASSERT_TRUE(here.request->is_done()) << "rank " << rank << " hangs";
         const Rank named = odd == 0 ? 1 : odd;
         const Status status = world.world(rank).settle(*here.request);
@@ -136,7 +137,7 @@ TEST(Agreement, EndsPersistentRequestsThatDoNotMatch) {
         std::vector<Made> made;
         for (Rank rank = 0; rank < 3; ++rank) {
             made.emplace_back(rank == 2 ? pair.odd : pair.usual);
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             made.back().request = *world.world(rank).make_persistent(made.back().call.call);
             world.world(rank).start(*made.back().request);
         }
@@ -174,7 +175,7 @@ TEST(Agreement, EndsCallsInAnotherOrderInTheMidstOfOthers) {
             EXPECT_TRUE(may_be_done || codes[i] == WEFT_BROKEN_MESSAGE) << i;
         }
         for (Rank rank = 0; rank < 4; ++rank) {
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             ASSERT_FALSE(world.world(rank).start(of(Collective::barrier, 0, WEFT_BYTE)).is_ok());
             EXPECT_EQ(std::string(last_detail()),
                       sentence("barrier", 3, "bcast of 1000 x int32 with root 0",

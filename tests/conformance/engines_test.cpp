@@ -1,6 +1,7 @@
 // What each engine does for operations that nobody waits for, for several threads of a rank, and
 // while engines change. Ranks are threads.
 #include "base/clock.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/thread_job.h"
 #include "weft/collective.h"
@@ -181,7 +182,7 @@ TEST(OnDemand, IsWorkForAThreadThatFollowsASleepingLeader) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     {
         Process& process = job.at(0).process();
-        Engine::Hold hold(process.engine());
+        InCall in_call(process.engine());
         Result<Request*> made = process.world().start(Call{.collective = Collective::bcast,
                                                            .recv_buf = of_one[0].data(),
                                                            .count = count,

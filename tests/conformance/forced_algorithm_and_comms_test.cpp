@@ -1,6 +1,7 @@
 // A forced algorithm is for the user's calls: communicators are made also where their size is not
 // one that the algorithm can do.
 #include "process/construct.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/thread_job.h"
 
@@ -11,7 +12,7 @@ TEST(ForcedAlgorithm, DoesNotKeepCommunicatorsFromBeingMade) {
     ASSERT_TRUE(options.selector.force(Collective::allgather, "standard_exchange:ports=2").is_ok());
     ThreadJob job(2, std::move(options));
     job.run([](ThreadRank& rank) {
-        Engine::Hold hold(rank.process().engine());
+        InCall in_call(rank.process().engine());
         Result<Communicator*> made = construct(rank.process(), rank.process().world(), {});
         EXPECT_TRUE(made.is_ok()) << last_detail();
         // A call of the user's that looks the same is refused as before.

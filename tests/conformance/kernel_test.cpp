@@ -2,6 +2,7 @@
 // And what becomes of a job where the operating system has no io_uring for it.
 #include <cerrno>
 
+#include "support/in_call.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 #include "support/test.h"
@@ -248,7 +249,7 @@ TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
                                 [=](std::int64_t value) { return value == ranks; }));
     });
     for (Rank rank = 0; rank < ranks; ++rank) {
-        Engine::Hold hold(job.at(rank).process().engine());
+        InCall in_call(job.at(rank).process().engine());
         Executor& executor = job.at(rank).process().executor();
         const std::string summary = executor.offload()->summary();
         EXPECT_TRUE(summary.ends_with(" offloaded, 0 not")) << summary;
@@ -268,14 +269,14 @@ TEST(KernelOptOut, IsOfOneCommunicator) {
     for (const bool offload : {true, false, true}) {
         job.run([&](ThreadRank& rank) {
             {
-                Engine::Hold hold(rank.process().engine());
+                InCall in_call(rank.process().engine());
                 rank.process().world().set_offload(offload);
             }
             weft_request request = WEFT_REQUEST_NULL;
             ASSERT_EQ(rank.ibarrier(&request), WEFT_OK);
             ASSERT_EQ(rank.wait(&request), WEFT_OK);
         });
-        Engine::Hold hold(job.at(0).process().engine());
+        InCall in_call(job.at(0).process().engine());
         const std::uint64_t now = job.at(0).process().executor().offload()->begun();
         EXPECT_EQ(now - begun, offload ? 1u : 0u);
         begun = now;

@@ -5,6 +5,7 @@
 #include "shape/neighborhood.h"
 #include "support/counting_new.h"
 #include "support/float_states.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/thread_job.h"
 #include "support/world.h"
@@ -207,7 +208,7 @@ TEST(PersistentUnderReordering, StartInAnyOrder) {
             for (Everything& rank : all) rank.fill(round);
             shuffle(requests, random);
             for (auto [rank, request] : requests) {
-                Engine::Hold hold(world.process(rank).engine());
+                InCall in_call(world.process(rank).engine());
                 world.world(rank).start(*request);
             }
             for (weft_status code : world.finish(requests)) ASSERT_EQ(code, WEFT_OK);
@@ -346,7 +347,7 @@ TEST_P(PersistentOver, RepeatedCallsOfEveryCollectiveAllocateNothing) {
                 // A root that only sends has not looked for what comes back to it.
                 for (const Rank rank : {0, 1}) {
                     Engine& own = job.at(rank).process().engine();
-                    Engine::Hold hold(own);
+                    InCall in_call(own);
                     own.progress();
                 }
             });
@@ -365,7 +366,7 @@ TEST(PersistentOnSim, EndWithTheirCommunicatorAndCanOnlyBeFreed) {
         idle.push_back(*world.world(rank).make_persistent(barrier()));
     }
     for (Rank rank = 0; rank < 2; ++rank) {
-        Engine::Hold hold(world.process(rank).engine());
+        InCall in_call(world.process(rank).engine());
         world.world(rank).start(*active[static_cast<std::size_t>(rank)].second);
     }
     world.network().kill(2);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "process/completion/queue_calls.h"
+#include "support/in_call.h"
 #include "support/surroundings.h"
 #include "support/test.h"
 #include "support/thread_job.h"
@@ -28,17 +29,17 @@ class RankQueue {
     };
 
     explicit RankQueue(ThreadRank& rank) : process_(rank.process()) {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         handle_ = reinterpret_cast<weft_completion_queue>(process_.make_queue());
     }
     ~RankQueue() { free(); }
 
     void free() {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         if (CompletionQueue* queue = find()) process_.free(*queue);
     }
     weft_status open() {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         Result<int> opened = find()->descriptor();
         if (opened.is_ok()) descriptor_ = *opened;
         return opened.status().code;
@@ -47,16 +48,16 @@ class RankQueue {
     weft_completion_queue handle() const { return handle_; }
 
     weft_status notify(weft_request request, std::uint64_t cookie) {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         return mark_request(process_, request, handle_, cookie).code;
     }
     weft_status unmark(weft_request request) {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         return mark_request(process_, request, WEFT_COMPLETION_QUEUE_NULL, 0).code;
     }
     std::optional<Completed> next() {
         Completed completed{};
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         const Status status =
             take_completion(process_, handle_, &completed.cookie, &completed.status);
         if (status.is_ok()) return completed;
@@ -64,7 +65,7 @@ class RankQueue {
         return {};
     }
     weft_status wait(Completed& completed, std::int64_t deadline_ns) {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         return await_completion(process_, handle_, &completed.cookie, &completed.status,
                                 deadline_ns)
             .code;
@@ -278,13 +279,13 @@ TEST_P(Queues, MayOutliveTheirMarks) {
     ThreadJob job(2, job_options());
     job.run([&](ThreadRank& rank) {
         const auto queue = [&] {
-            Engine::Hold hold(rank.process().engine());
+            InCall in_call(rank.process().engine());
             return reinterpret_cast<weft_completion_queue>(rank.process().make_queue());
         }();
         weft_request request;
         ASSERT_EQ(rank.ibarrier(&request), WEFT_OK);
         {
-            Engine::Hold hold(rank.process().engine());
+            InCall in_call(rank.process().engine());
             ASSERT_TRUE(mark_request(rank.process(), request, queue, 1).is_ok());
         }
         weft_request last;

@@ -1,6 +1,7 @@
 // A rank that another one loses, by its death or by a cut link: every request of every rank that has
 // it in its communicator ends, with a status that says which and why.
 #include "lab/wrap/faulty.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
@@ -65,7 +66,7 @@ TEST_P(Lost, EndsAllRequestsWithItsReason) {
         while (world.step()) {
         }
         for (auto [rank, request] : requests) {
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             ASSERT_TRUE(request->is_done()) << "rank " << rank << " hangs";
             const Status status = world.world(rank).settle(*request);
             if (status.is_ok()) continue;  // it was done before the loss
@@ -77,7 +78,7 @@ TEST_P(Lost, EndsAllRequestsWithItsReason) {
         }
         EXPECT_GT(broken, 0);
         for (Rank rank = 0; rank < ranks; ++rank) {
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             Result<Request*> again =
                 world.world(rank).start(Call{.collective = Collective::barrier});
             ASSERT_FALSE(again.is_ok());
@@ -113,7 +114,7 @@ TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
         std::vector<std::pair<Rank, Request*>> requests;
         for (int i = 0; i < 6; ++i) {
             for (Rank rank = 0; rank < ranks; ++rank) {
-                Engine::Hold hold(world.process(rank).engine());
+                InCall in_call(world.process(rank).engine());
                 if (world.world(rank).group().broken.code != WEFT_OK) continue;
                 auto* data = values[static_cast<std::size_t>(rank)].data();
                 Result<Request*> made =
@@ -130,7 +131,7 @@ TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
         while (world.step()) {
         }
         for (auto [rank, request] : requests) {
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             ASSERT_TRUE(request->is_done()) << "rank " << rank << " hangs";
             const Status status = world.world(rank).settle(*request);
             if (status.is_ok()) continue;  // it was done before
@@ -141,7 +142,7 @@ TEST_P(WithoutMemory, BreaksTheGroupOnAllRanks) {
                       "allreduce on world: rank 0 of the job ran out of memory");
         }
         for (Rank rank = 0; rank < ranks; ++rank) {
-            Engine::Hold hold(world.process(rank).engine());
+            InCall in_call(world.process(rank).engine());
             EXPECT_EQ(world.world(rank).group().broken.code, WEFT_BROKEN_MEMORY);
         }
     }

@@ -11,6 +11,7 @@
 #include "engine/engine.h"
 #include "run/executor.h"
 #include "support/execution.h"
+#include "support/in_call.h"
 #include "support/problems.h"
 #include "support/test.h"
 #include "tests/kernel/ring.h"
@@ -989,24 +990,24 @@ TEST_F(TaskRingTest, AListWhoseTurnComesWhenTheProgramLeavesIsSubmitted) {
     Engine engine(job.executor(1), {.kind = EngineKind::kernel});
     call.start(0, buffers, {});
     {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         job.executor(1).start(call.run(1), job.stream(1), {send[1].data(), recv[1].data(), {}},
                               /*is_offered=*/true);
     }
     const auto begun = [&] {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         return !job.executor(1).has_offered() && job.ring(1).needs_attention();
     };
     while (!begun()) std::this_thread::yield();
     {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         engine.progress();
         job.transport(1).grant_all();  // is found by what the end of this call does
     }
     const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
     while (!call.run(0).is_done() && now_ns() < deadline_ns) job.executor(0).progress();
     EXPECT_TRUE(call.run(0).is_done());
-    Engine::Hold hold(engine);
+    InCall in_call(engine);
     (void)engine.wait_until([&] { return call.run(1).is_done(); },
                             {.deadline_ns = now_ns() + 20 * second_ns});
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "offload/offload.h"
+#include "support/in_call.h"
 #include "transport/dedicated.h"
 
 namespace weft::test {
@@ -88,13 +89,13 @@ void ThreadJob::kill(Rank rank) {
     if (shm_) shm_->kill(rank);
 #if WEFT_HAS_UCX
     if (!ucx_.empty()) {
-        Engine::Hold hold(at(rank).process().engine());
+        InCall in_call(at(rank).process().engine());
         ucx_[static_cast<std::size_t>(rank)]->hang_up();
     }
 #endif
 #if WEFT_HAS_TCP
     if (tcp_.empty()) return;
-    Engine::Hold hold(at(rank).process().engine());
+    InCall in_call(at(rank).process().engine());
     tcp_[static_cast<std::size_t>(rank)]->hang_up();
 #endif
 }
@@ -103,7 +104,7 @@ void ThreadJob::connect() {
 #if WEFT_HAS_TCP
     if (tcp_.empty()) return;
     run([&](ThreadRank& rank) {
-        Engine::Hold hold(rank.process().engine());
+        InCall in_call(rank.process().engine());
         TcpTransport& end = *tcp_[static_cast<std::size_t>(rank.rank())];
         WEFT_ASSERT(end.open_all(now_ns() + 20'000'000'000).is_ok());
     });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "support/in_call.h"
 #include "support/tori.h"
 
 namespace weft::test {
@@ -41,7 +42,7 @@ World::World(Rank ranks, std::uint64_t seed, SimOptions options,
 }
 
 Request* World::start(Rank rank, const Call& call) {
-    Engine::Hold hold(process(rank).engine());
+    InCall in_call(process(rank).engine());
     Result<Request*> request = world(rank).start(call);
     EXPECT_TRUE(request.is_ok()) << "rank " << rank << ": " << last_detail();
     return request.is_ok() ? *request : nullptr;
@@ -54,7 +55,7 @@ bool World::step() {
     for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
     for (Rank rank : order) {
         if (network_.is_dead(rank)) continue;
-        Engine::Hold hold(process(rank).engine());
+        InCall in_call(process(rank).engine());
         moved |= process(rank).engine().progress();
     }
     return moved;
@@ -75,7 +76,7 @@ std::vector<weft_status> World::finish(const std::vector<std::pair<Rank, Request
             codes.push_back(WEFT_REFUSED_STATE);
             continue;
         }
-        Engine::Hold hold(process(rank).engine());
+        InCall in_call(process(rank).engine());
         codes.push_back(request->communicator->settle(*request).code);
     }
     return codes;

@@ -8,6 +8,7 @@
 #include "run/executor.h"
 #include "schedule/builder.h"
 #include "support/float_states.h"
+#include "support/in_call.h"
 #include "support/test.h"
 
 namespace weft::test::bounded_work_test {
@@ -405,11 +406,11 @@ TEST(FunctionsApart, AreTheDriversWhenTheirHostEnds) {
 class Functions : public testing::TestWithParam<EngineKind> {
   protected:
     void start(weft::Run& run, Stream& stream, const Binding& binding) {
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         engine_.start(run, stream, binding, nullptr, /*waits=*/false);
     }
     bool finish(const weft::Run& run) {
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         return engine_.wait_until([&] { return run.is_done(); },
                                   {.deadline_ns = now_ns() + 20 * second_ns}) == WEFT_OK;
     }
@@ -522,7 +523,7 @@ TEST_P(Functions, AndLargeWorkLetOthersStart) {
     for (int i = 0; i < 3; ++i) {
         start(small_run, other_stream_, {.recv = place_, .reduction = {}, .calls = &quick.call});
         EXPECT_TRUE(finish(small_run));
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         beside_it += !large_run.is_done();
     }
     waiter.join();
@@ -644,7 +645,7 @@ TEST_P(Functions, ThatAreConfinedWakeAThreadThatSleeps) {
     std::byte data[16]{};
     std::atomic<bool> waits{false};
     std::thread sleeper([&] {
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         waits = true;
         // Ends by the interrupt.
         EXPECT_EQ(
@@ -674,7 +675,7 @@ TEST_P(Functions, OfAThreadThatSleepsWakeIt) {
     };
     weft::Run run(schedule_);
     std::thread leader([&] {
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         // Ends by the interrupt, if the other thread is woken.
         EXPECT_EQ(
             engine_.wait_until([] { return false; }, {.deadline_ns = now_ns() + 20 * second_ns}),

@@ -7,6 +7,7 @@
 #include "base/cores.h"
 #include "engine/parking.h"
 #include "schedule/builder.h"
+#include "support/in_call.h"
 #include "support/test.h"
 
 namespace weft::test::engine_test {
@@ -94,7 +95,7 @@ class EngineTest : public testing::Test {
                                            Engine::Options{.kind = kind, .timeout_ns = timeout_ns});
     }
     weft_status wait(const std::atomic<bool>& done, std::int64_t deadline_ns) {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         return engine_->wait_until([&] { return done.load(); }, {.deadline_ns = deadline_ns});
     }
 
@@ -115,7 +116,7 @@ TEST_F(EngineTest, ADeadlineEndsAWaitBesideOneThatIsAlwaysBusy) {
     std::atomic<bool> leads{false};
     std::atomic<bool> followed{false};
     std::thread leader([&] {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         // Ends on time also when the follower does not get back in.
         EXPECT_EQ(engine_->wait_until(
                       [&] {
@@ -148,7 +149,7 @@ TEST_F(EngineTest, ATimeoutEndsWaitsThatHaveNoDeadlineOfTheirOwn) {
 TEST_F(EngineTest, ASpinningThreadDoesWhatEndedOperationsStillOwe) {
     make(EngineKind::thread_poll);
     {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         transport_.work = 1;
     }
     EXPECT_TRUE(somebody_does_the_work());
@@ -159,7 +160,7 @@ TEST_F(EngineTest, ACallLeavesLongWorkToTheThread) {
     make(EngineKind::thread);
     constexpr int long_work = 1'000'000;
     {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         transport_.work = long_work;
         transport_.caller = std::this_thread::get_id();
     }
@@ -210,14 +211,14 @@ TEST(Engine, AWaitBlocksByTheGivenParkingAndDoesNotHoldTheEngineMeanwhile) {
     bool is_done = false;
     bool is_done_by_follower = false;
     parking.meanwhile.push_back([&] {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         is_done = is_done_by_follower = true;
     });
     parking.meanwhile.push_back([&] {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         EXPECT_EQ(engine.wait_until([&] { return is_done_by_follower; }, {}), WEFT_OK);
     });
-    Engine::Hold hold(engine);
+    InCall in_call(engine);
     EXPECT_EQ(engine.wait_until([&] { return is_done; }, {}), WEFT_OK);
     EXPECT_EQ(parking.parks, 1);
 }
@@ -273,16 +274,16 @@ Yields yields_of(const Waking& waking) {
     for (int repetition = 0; repetition < 2; ++repetition) {
         const int before = parking.yields;
         {
-            Engine::Hold hold(engine);
+            InCall in_call(engine);
             engine.start(run, stream, {.send = data, .reduction = {}}, nullptr, /*waits=*/false);
         }
         const int between = parking.yields;
         {
-            Engine::Hold hold(engine);
+            InCall in_call(engine);
             engine.progress();
         }
         {
-            Engine::Hold hold(engine);
+            InCall in_call(engine);
             EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {}), WEFT_OK);
         }
         yields.by_starts += between - before;
@@ -343,7 +344,7 @@ int polls_in_vain(bool may_spin, ProgressPlace place) {
     Executor executor(0, {&transport}, {nullptr});
     Engine engine(executor,
                   {.kind = EngineKind::thread, .may_spin = may_spin, .progress_place = place});
-    { Engine::Hold starts_the_thread(engine); }
+    { InCall starts_the_thread(engine); }
     const std::int64_t end_ns = now_ns() + 20 * second_ns;
     while (transport.pieces_left > 0 && now_ns() < end_ns) std::this_thread::yield();
     EXPECT_EQ(transport.pieces_left, 0);
@@ -380,12 +381,12 @@ TEST(Engine, WaitsTooShortToDemandAnythingDemandTogether) {
                       {.kind = EngineKind::manual, .may_spin = has_cores, .on_demand = true});
         const std::int64_t end_ns = now_ns() + 20 * second_ns;
         while (transport.demanded != Demand::wakes && now_ns() < end_ns) {
-            Engine::Hold hold(engine);
+            InCall in_call(engine);
             EXPECT_EQ(engine.wait_until([] { return false; }, {.deadline_ns = now_ns()}),
                       WEFT_TIMED_OUT);
         }
         EXPECT_EQ(transport.demanded, Demand::wakes);
-        { Engine::Hold does_not_wait(engine); }
+        { InCall does_not_wait(engine); }
         EXPECT_EQ(transport.demanded, Demand::none);
     }
 }
@@ -453,19 +454,19 @@ TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
     std::vector<std::byte> data(1 << 20);
     Engine engine(executor, {.kind = EngineKind::thread, .on_demand = true});
     const auto start = [&](weft::Run& run, Stream& stream) {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         engine.start(run, stream, {.recv = data.data(), .reduction = {}}, nullptr, false);
     };
     const auto is_armed = [&](const std::string& how) {
         const std::int64_t end_ns = now_ns() + 20 * second_ns;
         while (now_ns() < end_ns) {
-            Engine::Hold hold(engine);
+            InCall in_call(engine);
             if (near.armed == how && far.armed == "for all") return true;
         }
         return false;
     };
     const auto demands_of_a_wait = [&] {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         near.demands = 0;
         EXPECT_EQ(
             engine.wait_until([] { return false; }, {.deadline_ns = now_ns() + second_ns / 50}),
@@ -478,7 +479,7 @@ TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
     EXPECT_TRUE(is_armed("for all"));
     EXPECT_GT(demands_of_a_wait(), 0);
     {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         near.completes = true;
         EXPECT_EQ(engine.wait_until([&] { return near_run.is_done(); }, {}), WEFT_OK);
     }
@@ -486,12 +487,12 @@ TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
     start(near_run, streams[0]);
     EXPECT_TRUE(is_armed("for all"));
     {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         far.completes = true;
         EXPECT_EQ(engine.wait_until([&] { return far_run.is_done(); }, {}), WEFT_OK);
     }
     EXPECT_TRUE(is_armed("on demand"));
-    Engine::Hold hold(engine);
+    InCall in_call(engine);
     near.completes = true;
     EXPECT_EQ(engine.wait_until([&] { return near_run.is_done(); }, {}), WEFT_OK);
 }
@@ -540,11 +541,11 @@ TEST(Engine, TheThreadWatchesListsForOneThatSleepsUntilASignal) {
     Executor executor(0, {&transport}, {nullptr}, &lists);
     Engine engine(executor, {.kind = EngineKind::kernel});
     {
-        Engine::Hold hold(engine);
+        InCall in_call(engine);
         EXPECT_EQ(lists.armed, Sleeper::none);
         EXPECT_TRUE(engine.signal_arrivals(SIGURG).is_ok());
     }
-    Engine::Hold hold(engine);
+    InCall in_call(engine);
     EXPECT_EQ(lists.armed, Sleeper::thread);
     EXPECT_TRUE(engine.signal_arrivals(0).is_ok());
 }
@@ -561,7 +562,7 @@ TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
         while (now_ns() < end_ns) {
         }
     };
-    Engine::Hold hold(engine);
+    InCall in_call(engine);
     EXPECT_EQ(engine.wait_until([&] { return transport.demanded == Demand::wakes; },
                                 {.deadline_ns = now_ns() + 20 * second_ns}),
               WEFT_OK);
@@ -575,8 +576,8 @@ TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
         WorkEndedByAnother transport;
         Executor executor(0, {&transport}, {nullptr});
         Engine engine(executor, {.kind = kind});
-        { Engine::Hold starts_the_thread(engine); }
-        Engine::Hold hold(engine);
+        { InCall starts_the_thread(engine); }
+        InCall in_call(engine);
         const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
         EXPECT_EQ(
             engine.wait_until([&] { return !executor.has_work(); }, {.deadline_ns = deadline_ns}),
@@ -594,8 +595,8 @@ TEST(Engine, AWaitLeavesAllToAThreadOnACoreSetAside) {
     Engine engine(
         executor,
         {.kind = EngineKind::thread, .may_spin = false, .progress_place = {.cores = own_cores()}});
-    { Engine::Hold starts_the_thread(engine); }
-    Engine::Hold hold(engine);
+    { InCall starts_the_thread(engine); }
+    InCall in_call(engine);
     transport.begins = true;
     EXPECT_EQ(engine.wait_until([&] { return !executor.has_work(); },
                                 {.deadline_ns = now_ns() + 20 * second_ns}),
@@ -613,7 +614,7 @@ class PolledBeside final : public Engine::ExtraSource {
 
     bool poll() override {
         // Another thread can use the engine meanwhile.
-        if (++polls % 10 == 0) std::thread([this] { Engine::Hold hold(engine_); }).join();
+        if (++polls % 10 == 0) std::thread([this] { InCall in_call(engine_); }).join();
         if (polls == 50) is_over = true;
         return polls % 7 == 0;
     }
@@ -626,7 +627,7 @@ TEST_F(EngineTest, AWaitDrivesWhatElseItIsGiven) {
     for (EngineKind kind : {EngineKind::manual, EngineKind::thread}) {
         make(kind);
         PolledBeside beside(*engine_);
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         EXPECT_EQ(engine_->wait_until([&] { return beside.is_over.load(); },
                                       {.deadline_ns = now_ns() + 20 * second_ns, .extra = &beside}),
                   WEFT_OK);
@@ -639,7 +640,7 @@ TEST_F(EngineTest, AWaitBesideALeaderDrivesItToo) {
     PolledBeside beside(*engine_);
     std::atomic<bool> leads{false};
     std::thread leader([&] {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         EXPECT_EQ(engine_->wait_until(
                       [&] {
                           leads = true;
@@ -650,7 +651,7 @@ TEST_F(EngineTest, AWaitBesideALeaderDrivesItToo) {
     });
     while (!leads) std::this_thread::yield();
     {
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         EXPECT_EQ(engine_->wait_until([&] { return beside.is_over.load(); },
                                       {.deadline_ns = now_ns() + 20 * second_ns, .extra = &beside}),
                   WEFT_OK);
@@ -671,7 +672,7 @@ class NestedThreads {
     weft_status wait(const char* name, const std::function<bool()>& done,
                      std::int64_t deadline_ns) {
         const As thread(*this, name);
-        Engine::Hold hold(engine_);
+        InCall in_call(engine_);
         return engine_.wait_until([&] { return done(); }, {.deadline_ns = deadline_ns});
     }
     void look_until_resumed(const char* name) {
@@ -795,7 +796,7 @@ TEST_F(EngineTest, ALookGivesTheLockToThoseWhoWantIt) {
     };
     std::thread other([&] {
         while (!has_begun) std::this_thread::yield();
-        Engine::Hold hold(*engine_);
+        InCall in_call(*engine_);
         polls_before = transport_.polls_of_caller;
         was_let_in = true;
     });
@@ -822,7 +823,7 @@ TEST_F(EngineTest, TheSleepOfASchedulerEndsWhenAUserLevelThreadIsResumed) {
         }
         is_done = true;
         {
-            Engine::Hold hold(*engine_);
+            InCall in_call(*engine_);
             engine_->wake_waiters();
         }
         threads.look_until_resumed("a");

@@ -5,6 +5,7 @@
 #include "lab/wrap/forwarding.h"
 #include "schedule/builder.h"
 #include "support/counting_new.h"
+#include "support/in_call.h"
 #include "support/test.h"
 #include "support/world.h"
 #include "weft/collective.h"
@@ -235,7 +236,7 @@ TEST_P(ExecutorMemory, IsNotAllocatedForACachedCall) {
         while (moved) {
             moved = world.network().advance();
             for (Rank rank = 0; rank < 4; ++rank) {
-                Engine::Hold hold(world.process(rank).engine());
+                InCall in_call(world.process(rank).engine());
                 counting = true;
                 moved |= world.process(rank).engine().progress();
                 counting = false;

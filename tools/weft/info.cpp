@@ -233,8 +233,7 @@ void print_job() {
                        std::to_string(process.world().topology().node_of(rank)) +
                        ": met all others in " + std::to_string(met_ns / 1000) + " us, " +
                        std::to_string(open_descriptors()) + " descriptors in all";
-    {
-        Engine::Hold hold(process.engine());
+    process.engine().call([&] {
         for (const auto& transport : process.transports()) {
             const Usage usage = transport->usage();
             text += std::string("; ") + transport->name() + ": " + usage_text(usage);
@@ -253,7 +252,7 @@ void print_job() {
             text += ", its thread " + place_text(process.engine().progress_place());
         if (const std::string offloaded = process.offload_account(); !offloaded.empty())
             text += ": " + offloaded;
-    }
+    });
     const std::vector<std::string> texts = texts_of_all(world, ranks, text);
     if (rank == 0) {
         print_info();

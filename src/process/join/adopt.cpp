@@ -83,45 +83,46 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     std::vector<DedicatedShare> dedicated;
     dedicated.reserve(ranks);
     std::optional<Offer> offer;
-    {
-        Engine::Hold hold(process.engine());
+    process.engine().call([&] {
         // Others may use the communicator before this rank has it.
         process.executor().expect_group();
         if (oob.rank == 0) mine.context = process.take_context(process.world().settings().links);
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
-    }
+    });
     Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
                                           std::as_writable_bytes(std::span(records)));
 
-    Engine::Hold hold(process.engine());
-    const Decided decided(process.executor());
-    if (status.is_ok()) status = check_announcements(records);
-    if (!status.is_ok()) {
+    return process.engine().call([&]() -> Result<Communicator*> {
+        const Decided decided(process.executor());
+        if (status.is_ok()) status = check_announcements(records);
+        if (!status.is_ok()) {
+            offer.reset();
+            return status;
+        }
+        group.context = records.front().context;
+        for (const Announcement& record : records) {
+            group.members.push_back(record.rank);
+            dedicated.push_back(record.dedicated);
+        }
+        group.dedicated = agreed_streams(dedicated);
+        Result<Communicator*> made = make(process, group, oob.rank, *offer, std::move(telling));
         offer.reset();
-        return status;
-    }
-    group.context = records.front().context;
-    for (const Announcement& record : records) {
-        group.members.push_back(record.rank);
-        dedicated.push_back(record.dedicated);
-    }
-    group.dedicated = agreed_streams(dedicated);
-    Result<Communicator*> made = make(process, group, oob.rank, *offer, std::move(telling));
-    offer.reset();
-    return made;
+        return made;
+    });
 }
 
 Result<Communicator*> adopt_job(Process& process) {
-    Engine::Hold hold(process.engine());
-    const Decided decided(process.executor());
-    Offer offer(process);
-    Group group;
-    group.context = process.take_first_context();
-    group.members = process.world().group().members;
-    group.dedicated = process.job_dedicated();
-    auto telling = FailureNotices::reserve_telling(group.members.size());
-    return make(process, group, process.rank(), offer, std::move(telling));
+    return process.engine().call([&] {
+        const Decided decided(process.executor());
+        Offer offer(process);
+        Group group;
+        group.context = process.take_first_context();
+        group.members = process.world().group().members;
+        group.dedicated = process.job_dedicated();
+        auto telling = FailureNotices::reserve_telling(group.members.size());
+        return make(process, group, process.rank(), offer, std::move(telling));
+    });
 }
 
 }  // namespace weft

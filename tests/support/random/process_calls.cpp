@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "process/completion/request_list.h"
 #include "process/construct.h"
+#include "support/in_call.h"
 
 namespace weft::test::random {
 
@@ -11,7 +12,7 @@ weft_status ProcessCalls::call(bool blocks, Body body) {
     begin_call(blocks);
     weft_status status;
     {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         status = body();
     }
     end_call();
@@ -178,7 +179,7 @@ void ProcessCalls::compute(int amount) {
 void ProcessCalls::leave() {
     begin_call(true);
     {
-        Engine::Hold hold(process_.engine());
+        InCall in_call(process_.engine());
         (void)process_.engine().wait_until([&] { return !process_.executor().has_work(); },
                                            {.interruptible = false});
     }

@@ -14,6 +14,7 @@
 #include "lab/sim/sim.h"
 #include "lab/wrap/forwarding.h"
 #include "support/fiber.h"
+#include "support/in_call.h"
 #include "support/random/process_calls.h"
 #include "support/random/rank_run.h"
 #include "support/random/settings.h"
@@ -341,7 +342,7 @@ class SimJob {
                 moved |= m.fiber->has_ended();
                 for (const auto& calls : m.calls) moved |= calls->take_computed();
             } else {
-                Engine::Hold hold(m.process->engine());
+                InCall in_call(m.process->engine());
                 m.process->engine().progress();
                 m.end->end_call();
             }
