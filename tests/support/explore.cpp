@@ -113,6 +113,7 @@ class Explorer {
     // False: ordered accesses were mistaken for unordered ones.
     bool run() {
         State first;
+        first.memory = scenario_.initially;
         first.memory.resize(scenario_.words);
         first.processes.resize(scenario_.processes.size());
         for (std::size_t p = 0; p < first.processes.size(); ++p) go_on(first, p);
@@ -307,8 +308,8 @@ std::uint64_t Exploration::exchange(std::size_t word, std::uint64_t value) {
 std::size_t Exploration::choose(std::size_t n) {
     return result_of({.kind = Access::Kind::choose, .value = n});
 }
-void Exploration::sleep(std::size_t word) {
-    (void)result_of({.kind = Access::Kind::sleep, .word = word});
+std::uint64_t Exploration::sleep(std::size_t word) {
+    return result_of({.kind = Access::Kind::sleep, .word = word});
 }
 void Exploration::is_at(std::uint64_t digest) {
     replay.place = replay.next;

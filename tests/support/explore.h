@@ -24,7 +24,8 @@ class Exploration {
     enum class Memory : std::uint8_t { sequential, buffered };
 
     struct Scenario {
-        std::size_t words = 0;                         // of memory, initially 0
+        std::size_t words = 0;                         // of memory, initially 0 ...
+        std::vector<std::uint64_t> initially{};        // ... or as the first of them are here
         std::vector<std::function<void()>> processes;  // end by returning
         Memory memory = Memory::sequential;
     };
@@ -48,8 +49,8 @@ class Exploration {
     static std::uint64_t exchange(std::size_t word, std::uint64_t value);
     // One of 0 ... n - 1; all are explored.
     static std::size_t choose(std::size_t n);
-    // Blocks until the word is not 0; resets it.
-    static void sleep(std::size_t word);
+    // Blocks until the word is not 0; resets it. Returns what it was.
+    static std::uint64_t sleep(std::size_t word);
     // From here on the process depends only on this, and on what accesses return. The digest stands
     // for the process's state, including its position in the code.
     static void is_at(std::uint64_t digest);
