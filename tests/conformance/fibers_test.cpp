@@ -178,6 +178,23 @@ Finished ended(const std::string& part) {
                WEFT_BUILD_DIR "/" + program + part);
 }
 
+// The scheduler of another library: examples/boost_fiber.cpp.
+TEST(FibersOfBoost, AreSuspendedOneByOne) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    GTEST_SKIP() << "Debian's Boost.Context does not tell sanitizers of switches";
+#endif
+    const std::string example = "examples/example_boost_fiber_cpp";
+    if (!std::filesystem::exists(WEFT_BUILD_DIR "/" + example))
+        GTEST_SKIP() << "this build has no Boost.Fiber (libboost-fiber-dev)";
+    for (const char* transport : {"shm", "tcp"}) {
+        if (!surroundings(transport).absence().empty()) continue;
+        for (const char* engine : {"fiber", "auto"}) {
+            SCOPED_TRACE(std::string(transport) + ", " + engine);
+            expect_success(surroundings(transport).command({2, example, settings_of(engine)}));
+        }
+    }
+}
+
 TEST(FibersOfARank, EndTheProcessWithASentenceWhenAStackOverflows) {
     const Finished process = ended("overflow");
     EXPECT_EQ(process.status, 128 + SIGSEGV);
