@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "base/cancellation.h"
+
 namespace weft {
 
 void CompletionQueue::MarkedRuns::append(Run& run) {
@@ -82,6 +84,7 @@ void CompletionQueue::run_ended(Run& run) {
 void CompletionQueue::tell(bool needs_program) {
     if (is_readable_ || (is_empty() && !(needs_program && pending_count_ > 0))) return;
     is_readable_ = true;
+    const Uncancelled uncancelled;
     const std::uint64_t one = 1;
     const int saved = errno;
     [[maybe_unused]] const ssize_t n = write(descriptor_.get(), &one, sizeof one);
@@ -95,6 +98,7 @@ Run* CompletionQueue::take(std::uint64_t& cookie) {
         return run;
     }
     if (std::exchange(is_readable_, false)) {
+        const Uncancelled uncancelled;
         std::uint64_t count;
         [[maybe_unused]] const ssize_t n = read(descriptor_.get(), &count, sizeof count);
     }

@@ -1,10 +1,12 @@
 // The progress engine over a transport that does what a test wants.
 #include "engine/engine.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "engine/completion_queue.h"
 #include "engine/parking.h"
 #include "schedule/builder.h"
 #include "support/in_call.h"
@@ -603,6 +605,48 @@ TEST(Engine, AWaitLeavesAllToAThreadOnACoreSetAside) {
               WEFT_OK);
     EXPECT_GT(transport.armed.size(), 0U);
     EXPECT_EQ(std::ranges::count(transport.armed, Sleeper::waiter), 0);
+}
+
+// Over shared memory calls are not protected from pthread_cancel: they make no other system calls.
+TEST(Engine, AQueueIsToldInAThreadThatIsBeingCancelled) {
+    ArmedTransport transport(true);
+    Executor executor(0, {&transport}, {nullptr, &transport});
+    Group group;
+    group.context = 1;
+    group.members = {0, 1};
+    executor.add_group(group);
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 8}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    weft::Run run(*schedule);
+    std::byte data[8] = {};
+    Engine engine(executor, {.kind = EngineKind::thread});
+    std::optional<CompletionQueue> queue(std::in_place, engine);
+    bool has_told = false;
+    bool has_taken = false;
+    std::thread cancelled([&] {
+        pthread_cancel(pthread_self());
+        {
+            InCall in_call(engine);
+            if (!queue->descriptor().is_ok()) return;
+            engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, false);
+            queue->mark(run, 7);
+            transport.completes = true;
+            engine.progress();
+        }
+        has_told = true;
+        {
+            InCall in_call(engine);
+            std::uint64_t cookie = 0;
+            has_taken = queue->take(cookie) == &run && queue->take(cookie) == nullptr;
+        }
+    });
+    cancelled.join();
+    EXPECT_TRUE(has_told);
+    EXPECT_TRUE(has_taken);
+    InCall in_call(engine);
+    queue.reset();
 }
 
 // Ends what is waited for when it has been polled often enough.
