@@ -1,11 +1,13 @@
 // Builds the schedules of algorithms with about log2(p) rounds, of Bruck's alltoall and of calls
 // that list a block for every rank, for 1,024 ranks, and of pipelines on a circulant graph for a
-// million; and reduces, with data in the caches.
+// million; and reduces, with data in a cache, and of some types also in memory.
 #include "bench/micro.h"
 
 #include <algorithm>
+#include <complex>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "algorithm/catalogue.h"
 #include "base/clock.h"
@@ -100,24 +102,50 @@ void add_circulant_row(Table& table, const char* collective, int repetitions) {
                fixed(worst, 1), "us"});
 }
 
-constexpr std::size_t reduced_bytes = 64 * 1024;
-
 struct Combination {
     weft_op op;
     weft_type type;
+    bool is_large = false;  // also measured in memory, not only in a cache
 };
 
-double gigabytes_per_second(const Reduction& reduction, int repetitions) {
-    constexpr int batch = 10;  // a single one is too short for the clock
-    PageBuffer from(reduced_bytes);
-    PageBuffer into(reduced_bytes);
-    std::memset(from.data(), 1, reduced_bytes);
-    std::memset(into.data(), 1, reduced_bytes);
+constexpr std::size_t cached_bytes = 64 * 1024;
+constexpr std::size_t large_bytes = 16 * 1024 * 1024;
+
+template <class T>
+std::vector<std::byte> bytes_of(const T& value) {
+    const auto* const first = reinterpret_cast<const std::byte*>(&value);
+    return {first, first + sizeof value};
+}
+
+// Elements whose sums and products remain normal numbers.
+std::vector<std::byte> one_of(weft_type type) {
+    switch (type) {
+        case WEFT_FLOAT16: return bytes_of(std::uint16_t{0x3c00});
+        case WEFT_BFLOAT16: return bytes_of(std::uint16_t{0x3f80});
+        case WEFT_FLOAT32: return bytes_of(1.0f);
+        case WEFT_FLOAT64: return bytes_of(1.0);
+        case WEFT_COMPLEX64: return bytes_of(std::complex<float>(1));
+        case WEFT_COMPLEX128: return bytes_of(std::complex<double>(1));
+        default: return std::vector<std::byte>(type_bytes(type), std::byte{1});
+    }
+}
+
+// Of one operand.
+double gigabytes_per_second(const Reduction& reduction, std::size_t bytes, int repetitions) {
+    const int batch =
+        bytes == cached_bytes ? 10 : 1;  // a single one may be too short for the clock
+    PageBuffer from(bytes);
+    PageBuffer into(bytes);
+    const std::vector<std::byte> one = one_of(reduction.type);
+    for (std::size_t at = 0; at < bytes; at += one.size()) {
+        std::memcpy(from.data() + at, one.data(), one.size());
+        std::memcpy(into.data() + at, one.data(), one.size());
+    }
     std::vector<double> samples;
     for (int i = 0; i < repetitions; ++i) {
         const std::int64_t begin = now_ns();
-        for (int b = 0; b < batch; ++b) reduction.apply(from.data(), into.data(), reduced_bytes);
-        samples.push_back(static_cast<double>(batch * reduced_bytes) /
+        for (int b = 0; b < batch; ++b) reduction.apply(from.data(), into.data(), bytes);
+        samples.push_back(static_cast<double>(batch) * static_cast<double>(bytes) /
                           static_cast<double>(now_ns() - begin));
     }
     return median(samples);
@@ -127,8 +155,16 @@ double gigabytes_per_second(const Reduction& reduction, int repetitions) {
 
 int bench_micro(int repetitions) {
     const Combination combinations[] = {
-        {WEFT_SUM, WEFT_FLOAT64}, {WEFT_SUM, WEFT_FLOAT32}, {WEFT_SUM, WEFT_INT32},
-        {WEFT_MAX, WEFT_FLOAT64}, {WEFT_BAND, WEFT_UINT64},
+        {WEFT_SUM, WEFT_FLOAT64},
+        {WEFT_SUM, WEFT_FLOAT32, true},
+        {WEFT_SUM, WEFT_FLOAT16, true},
+        {WEFT_SUM, WEFT_BFLOAT16, true},
+        {WEFT_SUM, WEFT_INT32},
+        {WEFT_PROD, WEFT_FLOAT32, true},
+        {WEFT_PROD, WEFT_COMPLEX64, true},
+        {WEFT_PROD, WEFT_COMPLEX128, true},
+        {WEFT_MAX, WEFT_FLOAT64},
+        {WEFT_BAND, WEFT_UINT64},
     };
     Table table({"measured", "median", ""}, Table::Last::words);
     for (const CollectiveSpec& spec : catalogue()) add_rows(table, spec, repetitions);
@@ -137,9 +173,13 @@ int bench_micro(int repetitions) {
     for (const Combination& c : combinations) {
         Result<Reduction> reduction = bind_reduction(c.op, c.type);
         if (!reduction.is_ok()) fail("%s", last_detail());
-        table.add(
-            {std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type) + ", 64 KiB",
-             fixed(gigabytes_per_second(*reduction, repetitions), 1), "GB/s"});
+        const std::string name =
+            std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type);
+        table.add({name + ", 64 KiB",
+                   fixed(gigabytes_per_second(*reduction, cached_bytes, repetitions), 1), "GB/s"});
+        if (!c.is_large) continue;
+        table.add({name + ", 16 MiB",
+                   fixed(gigabytes_per_second(*reduction, large_bytes, repetitions), 1), "GB/s"});
     }
     table.print(stdout);
     return 0;

@@ -112,6 +112,12 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  *                          Floating-point results then do not depend on algorithm, engine,
  *                          transport, timing or nodes. Algorithms that combine otherwise serve only
  *                          integers. Default: WEFT_REPRODUCIBLE
+ *   accumulate=type, accumulate=float32
+ *                          float32: sums, averages and products of WEFT_FLOAT16 and WEFT_BFLOAT16
+ *                          are computed in float32 on all their way, and rounded once, at the end.
+ *                          Messages then have twice the bytes, and a call takes memory for its
+ *                          operands and results as float32. Default: type, rounded at every
+ *                          combination
  *   links=1, links=all     how many of the links between two nodes (WEFT_INTERFACES) the messages
  *                          use, 1..8, or all: 1 keeps a communicator on one link. Communicators
  *                          that are made one after the other take turns. Default: all
@@ -120,7 +126,7 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * To choose an algorithm for single calls, make them on such a duplicate.
  *
  * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling,
- *           `reproducible` and `links`.
+ *           `reproducible`, `accumulate` and `links`.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank
  *           when ranks give different settings, or one gives a bad word (the detail names a rank);

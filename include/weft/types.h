@@ -15,6 +15,20 @@ extern "C" {
 /**
  * The type of an element. The pair types are C structs {value, index} with the compiler's padding.
  * Elements may lie at any address; those at multiples of their size are combined fastest.
+ *
+ * The 16-bit types take sum, product, minimum and maximum: two operands are combined in float32,
+ * and the result is rounded to the type, at every combination (weft_comm_dup_with can change that).
+ * A NaN becomes the type's positive quiet NaN without a payload.
+ *
+ * Complex types take sum and product; a product is (ac - bd) + (ad + bc)i, without C's special
+ * cases for infinities. The bits in a complex type's name are those of the whole element, as in
+ * NumPy.
+ *
+ * Results have the same bits on all processors of one architecture, whichever instructions they
+ * have.
+ *
+ * 8-bit floats, of which there are several formats, have no type: as WEFT_OPAQUE(1) all collectives
+ * move them, and only user-defined operations combine them.
  */
 typedef enum weft_type WEFT_ANY_INT {
     WEFT_BYTE = 0, /* uninterpreted; bitwise and user-defined reductions only */
@@ -31,7 +45,11 @@ typedef enum weft_type WEFT_ANY_INT {
     WEFT_FLOAT32_INT32 = 11, /* struct { float value; int32_t index; }    for minloc, maxloc */
     WEFT_FLOAT64_INT32 = 12, /* struct { double value; int32_t index; }   for minloc, maxloc */
     WEFT_INT32_INT32 = 13,   /* struct { int32_t value; int32_t index; }  for minloc, maxloc */
-    WEFT_INT64_INT32 = 14    /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
+    WEFT_INT64_INT32 = 14,   /* struct { int64_t value; int32_t index; }  for minloc, maxloc */
+    WEFT_FLOAT16 = 15,       /* IEEE 754's binary16 */
+    WEFT_BFLOAT16 = 16,      /* the upper half of a float32 */
+    WEFT_COMPLEX64 = 17,     /* two float32, real and imaginary part; sums and products */
+    WEFT_COMPLEX128 = 18     /* two float64, real and imaginary part; sums and products */
 } weft_type;
 
 /**
@@ -66,6 +84,9 @@ typedef struct weft_op_handle* weft_op;
 #define WEFT_BXOR ((weft_op)10)   /* bitwise; integers and bytes */
 #define WEFT_MINLOC ((weft_op)11) /* pair types only; of equal values the lower index wins */
 #define WEFT_MAXLOC ((weft_op)12) /* pair types only; of equal values the lower index wins */
+/* The average of all ranks: their sum, divided once by their number at the end. Floating-point and
+   complex types only; not for scan and exscan, nor for a program's own schedules. */
+#define WEFT_AVG ((weft_op)13)
 
 /**
  * A user-defined reduction: inout[i] = in[i] (op) inout[i] for `count` elements of `type`, aligned
@@ -109,7 +130,21 @@ WEFT_API weft_status weft_op_create_confined(weft_op_function function, int comm
                                              void* context, weft_op* op);
 
 /**
- * Free an operation made by weft_op_create or weft_op_create_confined; *op becomes WEFT_OP_NULL.
+ * Make the sum of operands that are multiplied by `factor` before: each rank multiplies its own,
+ * and the ranks' factors may differ. So a mean with weights, or gradients scaled by a loss scale,
+ * take no pass over the data of the program's own.
+ *
+ * For floating-point and complex types; not for a program's own schedules. Unless the type is
+ * float64 or complex128, the factor is rounded to float32 and multiplies in float32.
+ *
+ * Calling   any thread; even before weft_init.
+ * Cost      a pass over the operands before the first message; out of place, memory for them.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for a factor that is not finite, or a null op.
+ */
+WEFT_API weft_status weft_op_create_premul_sum(double factor, weft_op* op);
+
+/**
+ * Free an operation made by one of the functions above; *op becomes WEFT_OP_NULL.
  * Operations already started with it finish.
  *
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE for a predefined, null or freed operation.

@@ -16,7 +16,9 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <complex>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +98,37 @@ struct ValueIndex {
     friend bool operator==(const ValueIndex&, const ValueIndex&) = default;
 };
 
+// The upper half of a float, for compilers that have no std::bfloat16_t: it converts, and computes
+// as a float. From a float it is rounded to the nearest, of two the even one, and a NaN becomes the
+// quiet NaN of reductions.
+struct bfloat16 {
+    std::uint16_t bits;
+
+    bfloat16() = default;
+    constexpr explicit bfloat16(float value) noexcept {
+        const auto wide = std::bit_cast<std::uint32_t>(value);
+        const std::uint32_t rounded = wide + 0x7fffu + (wide >> 16 & 1u);
+        bits = value == value ? static_cast<std::uint16_t>(rounded >> 16) : std::uint16_t{0x7fc0};
+    }
+    constexpr operator float() const noexcept {
+        return std::bit_cast<float>(std::uint32_t{bits} << 16);
+    }
+};
+
 namespace detail {
+
+// The 16-bit floating-point types of the compiler, where it has them.
+template <class T>
+inline constexpr weft_type half_type = std::is_same_v<T, bfloat16> ? WEFT_BFLOAT16 : WEFT_BYTE;
+#ifdef __FLT16_MAX__
+__extension__ typedef _Float16 Float16;
+template <>
+inline constexpr weft_type half_type<Float16> = WEFT_FLOAT16;
+#endif
+#ifdef __STDCPP_BFLOAT16_T__
+template <>
+inline constexpr weft_type half_type<decltype(0.0bf16)> = WEFT_BFLOAT16;
+#endif
 
 template <class T>
 consteval weft_type type() {
@@ -104,6 +136,9 @@ consteval weft_type type() {
                                !std::is_same_v<T, char> && sizeof(T) <= 8;
     if constexpr (std::is_same_v<T, float>) return WEFT_FLOAT32;
     if constexpr (std::is_same_v<T, double>) return WEFT_FLOAT64;
+    if constexpr (half_type<T> != WEFT_BYTE) return half_type<T>;
+    if constexpr (std::is_same_v<T, std::complex<float>>) return WEFT_COMPLEX64;
+    if constexpr (std::is_same_v<T, std::complex<double>>) return WEFT_COMPLEX128;
     if constexpr (std::is_same_v<T, ValueIndex<float>>) return WEFT_FLOAT32_INT32;
     if constexpr (std::is_same_v<T, ValueIndex<double>>) return WEFT_FLOAT64_INT32;
     if constexpr (std::is_same_v<T, ValueIndex<std::int32_t>>) return WEFT_INT32_INT32;
@@ -133,7 +168,7 @@ inline constexpr weft_type type_of = detail::type<T>();
 template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
 
-// What reductions take: numbers, pairs and std::byte.
+// What reductions take: numbers, also complex ones, pairs and std::byte.
 template <class T>
 concept Reducible = Element<T> &&(type_of<T> != WEFT_BYTE || std::is_same_v<T, std::byte>);
 
@@ -149,6 +184,7 @@ inline const weft_op bor = WEFT_BOR;
 inline const weft_op bxor = WEFT_BXOR;
 inline const weft_op minloc = WEFT_MINLOC;
 inline const weft_op maxloc = WEFT_MAXLOC;
+inline const weft_op avg = WEFT_AVG;
 
 enum class Operands { in_any_order, in_rank_order };
 
@@ -163,6 +199,12 @@ class Operation {
         F, Operands operands) {
         check(weft_op_create(&apply<F>, operands == Operands::in_any_order, nullptr, &handle_));
     }
+    // The sum of operands that are multiplied by `factor` before (weft_op_create_premul_sum).
+    static Operation premultiplied_sum(double factor) {
+        Operation made;
+        check(weft_op_create_premul_sum(factor, &made.handle_));
+        return made;
+    }
     Operation(Operation&& other) noexcept : handle_(std::exchange(other.handle_, WEFT_OP_NULL)) {}
     Operation& operator=(Operation&& other) noexcept {
         Operation taken(std::move(other));
@@ -176,6 +218,8 @@ class Operation {
     weft_op handle() const noexcept { return handle_; }
 
   private:
+    Operation() noexcept = default;
+
     template <class F>
     static void apply(const void* in, void* inout, std::size_t count, weft_type, void*) {
         const T* left = static_cast<const T*>(in);

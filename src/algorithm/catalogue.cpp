@@ -195,6 +195,7 @@ constexpr CollectiveSpec specs[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::one),
      .recv = everywhere(Blocks::one),
+     .is_prefix = true,
      .promise = combine_up_to_rank,
      .algorithms = algorithms_of(Collective::scan)},
     // Exclusive scan: rank r gets the combination of the blocks of ranks 0..r-1; rank 0 gets
@@ -205,6 +206,7 @@ constexpr CollectiveSpec specs[] = {
      .in_place = InPlace::send,
      .send = everywhere(Blocks::one),
      .recv = {.root = Blocks::none, .others = Blocks::one},
+     .is_prefix = true,
      .promise = combine_below_rank,
      .algorithms = algorithms_of(Collective::exscan)},
     // Gatherv: the root gets every rank's block; blocks may differ in size and lie anywhere.

@@ -94,6 +94,7 @@ struct CollectiveSpec {
     BlocksOn recv = {};
     Sizes sizes = Sizes::uniform;
     bool has_types = false;  // one per block; displacements count bytes
+    bool is_prefix = false;  // a rank's result is that of the ranks up to it
     void (*promise)(Postconditions&);
     std::span<const Algorithm* const> algorithms;
 

@@ -153,13 +153,14 @@ Status check_list(const char* name) {
 #if WEFT_TEST_HOOKS
 constexpr const char* offers_all_hook = "WEFT_HOOK_OFFER_ALL";
 constexpr const char* dedicates_hook = "WEFT_HOOK_DEDICATE";
+constexpr const char* loops_hook = "WEFT_HOOK_LOOPS";
 #endif
 
 // Variables of Weft's tools and tests.
-constexpr std::string_view of_tools[] = {"WEFT_BENCH_",   "WEFT_CLUSTER_", "WEFT_TEST_",
-                                         "WEFT_SEEDS",    "WEFT_CASE",
+constexpr std::string_view of_tools[] = {
+    "WEFT_BENCH_",   "WEFT_CLUSTER_", "WEFT_TEST_", "WEFT_SEEDS", "WEFT_CASE",
 #if WEFT_TEST_HOOKS
-                                         offers_all_hook, dedicates_hook
+    offers_all_hook, dedicates_hook,  loops_hook
 #endif
 };
 
@@ -319,6 +320,7 @@ TestHooks test_hooks() {
     };
     hooks.offers_all = is_on(offers_all_hook);
     hooks.dedicates = is_on(dedicates_hook);
+    if (const char* loops = std::getenv(loops_hook)) hooks.loops = loops;
 #endif
     return hooks;
 }

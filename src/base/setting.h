@@ -202,6 +202,7 @@ struct TestHooks {
     bool offers_all =
         false;               // WEFT_HOOK_OFFER_ALL=1: also operations that do not pay are offloaded
     bool dedicates = false;  // WEFT_HOOK_DEDICATE=1: connections are dedicated with any engine
+    std::string loops;       // WEFT_HOOK_LOOPS=avx2: this version at most (reduce/versions.h)
 };
 TestHooks test_hooks();
 

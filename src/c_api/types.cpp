@@ -18,6 +18,11 @@ weft_status weft_op_create_confined(weft_op_function function, int commutative, 
     });
 }
 
+weft_status weft_op_create_premul_sum(double factor, weft_op* op) {
+    return c_api::guarded("weft_op_create_premul_sum",
+                          [&] { return create_premul_sum(factor, op); });
+}
+
 weft_status weft_op_free(weft_op* op) {
     return c_api::guarded("weft_op_free", [&]() -> Status {
         if (!op)

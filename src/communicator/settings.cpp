@@ -15,7 +15,8 @@ constexpr std::string_view spaces = " \t\n";
 Status refused(std::string_view word) {
     return failure(WEFT_REFUSED_ARGUMENT,
                    "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, reproducible=0, "
-                   "reproducible=1, links=all, links=1..%u, offload=0 or offload=1",
+                   "reproducible=1, accumulate=type, accumulate=float32, links=all, links=1..%u, "
+                   "offload=0 or offload=1",
                    static_cast<int>(word.size()), word.data(), LinkLimit::links_max);
 }
 
@@ -31,6 +32,10 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
     }
     if (name == "reproducible" && is_switch) {
         settings.reproducible = value == "1";
+        return ok;
+    }
+    if (name == "accumulate" && (value == "type" || value == "float32")) {
+        settings.accumulates = value == "float32";
         return ok;
     }
     if (name == "links") {
@@ -59,6 +64,7 @@ Result<CommunicatorSettings> CommunicatorSettings::changed(std::string_view word
 std::uint64_t CommunicatorSettings::digest() const {
     Hash hash;
     hash.add(selector.text()).add(reproducible ? "reproducible=1\n" : "").add(links);
+    if (accumulates) hash.add("accumulate=float32\n");
     return std::max<std::uint64_t>(hash.value(), 1);
 }
 

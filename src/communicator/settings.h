@@ -12,6 +12,7 @@ namespace weft {
 struct CommunicatorSettings {
     Selector selector;          // forced algorithms
     bool reproducible = false;  // reductions combine by one association (algorithm::GlobalArgs)
+    bool accumulates = false;   // sums and products of 16-bit elements stay float32 until the end
     std::uint32_t links = 0;    // of a node's, that messages use; 0: all
     bool offloads = true;       // a kernel engine may take operations; ranks may differ in this
 

@@ -50,6 +50,8 @@ std::byte* List::base(Buffer buffer) const {
         case Buffer::send: return const_cast<std::byte*>(send_base);  // is only read
         case Buffer::recv: return recv_base;
         case Buffer::scratch: return scratch_base;
+        case Buffer::given_send:
+        case Buffer::given_recv: break;  // of no message
     }
     return nullptr;
 }

@@ -1,86 +1,18 @@
 // One loop for all kernels, and the table of those that exist.
 //
-// Minimum and maximum do not depend on the order of the operands: with floating-point, a NaN on
-// either side gives a NaN, and -0 is less than +0. With minloc and maxloc, a NaN wins, and of equal
-// values the one with the lower index.
+// With minloc and maxloc, a NaN wins, and of equal values the one with the lower index.
 #include "reduce/kernels.h"
 
 #include <array>
-#include <bit>
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
+
+#include "reduce/complex_kernels.h"
+#include "reduce/elements.h"
+#include "reduce/half_kernels.h"
 
 namespace weft {
 namespace {
-
-// Signed arithmetic uses unsigned types, where overflow wraps. Types narrower than int would be
-// promoted to (signed) int.
-template <class T>
-auto wrapping(T value) {
-    if constexpr (std::is_floating_point_v<T>) {
-        return value;
-    } else if constexpr (sizeof(T) < sizeof(std::uint32_t)) {
-        return static_cast<std::uint32_t>(value);
-    } else {
-        return static_cast<std::make_unsigned_t<T>>(value);
-    }
-}
-
-template <class T>
-auto bits(T value) {
-    if constexpr (sizeof(T) == 4) {
-        return std::bit_cast<std::uint32_t>(value);
-    } else {
-        return std::bit_cast<std::uint64_t>(value);
-    }
-}
-
-struct Sum {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(wrapping(a) + wrapping(b));
-    }
-};
-
-struct Prod {
-    template <class T>
-    static T of(T a, T b) {
-        return static_cast<T>(wrapping(a) * wrapping(b));
-    }
-};
-
-// Taking the minimum twice, with the operands in either order, gives different results only for
-// zeros of both signs and for NaNs. The bitwise or of the two results is then the negative zero, or
-// a NaN (its exponent stays all ones), in either order: three vector instructions.
-template <class T>
-T least_of(T a, T b) {
-    T once = a < b ? a : b;
-    if constexpr (std::is_floating_point_v<T>) {
-        T twice = b < a ? b : a;
-        return std::bit_cast<T>(bits(once) | bits(twice));
-    } else {
-        return once;
-    }
-}
-
-struct Min {
-    template <class T>
-    static T of(T a, T b) {
-        return least_of(a, b);
-    }
-};
-
-struct Max {
-    template <class T>
-    static T of(T a, T b) {
-        if constexpr (std::is_floating_point_v<T>) {
-            return -least_of(-a, -b);
-        } else {
-            return a > b ? a : b;
-        }
-    }
-};
 
 struct LogicalAnd {
     template <class T>
@@ -122,12 +54,6 @@ struct BitXor {
     static T of(T a, T b) {
         return static_cast<T>(a ^ b);
     }
-};
-
-// An element in a buffer: at any address, whatever its type is in the program.
-template <class T>
-struct [[gnu::packed, gnu::may_alias]] Stored {
-    T element;
 };
 
 // `out` is exactly `left` or `right`, or overlaps neither: no two iterations touch the same bytes.
@@ -184,13 +110,6 @@ template <class Value, class Before>
     }
 }
 
-// Every kernel that looks at a floating-point number: subnormal ones might also compare as zeros.
-template <Rounding rounding, Kernel kernel>
-void rounded(const void* left, const void* right, void* out, std::size_t count) {
-    const VectorScope here(rounding);
-    kernel(left, right, out, count);
-}
-
 using Row = std::array<Kernel, type_count>;
 
 template <class Function>
@@ -232,7 +151,7 @@ constexpr Row pairs() {
     return row;
 }
 
-// In the order of the predefined handles; the first is WEFT_OP_NULL.
+// In the order of the predefined handles; the first is WEFT_OP_NULL, the last WEFT_AVG.
 template <Rounding rounding>
 constexpr std::array<Row, predefined_op_count> kernels = {
     Row{},
@@ -248,13 +167,23 @@ constexpr std::array<Row, predefined_op_count> kernels = {
     integers_and_bytes<BitXor>(),
     pairs<Less>(),
     pairs<Greater>(),
+    Row{},
 };
 constexpr const std::array<Row, predefined_op_count>* by_rounding[roundings] = {
     &kernels<Rounding{0}>, &kernels<Rounding{1}>, &kernels<Rounding{2}>, &kernels<Rounding{3}>};
 
 }  // namespace
 
+Kernel versioned_kernel_of(int op, weft_type type, Rounding rounding, LoopVersion version) {
+    const bool is_half = type == WEFT_FLOAT16 || type == WEFT_BFLOAT16;
+    return is_half ? half_kernel_of(op, type, rounding, version)
+                   : complex_kernel_of(op, type, rounding, version);
+}
+
 Kernel kernel_of(int op, weft_type type, Rounding rounding) {
+    if (type > WEFT_INT64_INT32) [[unlikely]] {
+        return versioned_kernel_of(op, type, rounding, best_loops());
+    }
     const auto& kernels_there = *by_rounding[static_cast<std::size_t>(rounding)];
     return kernels_there[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
 }

@@ -1,21 +1,16 @@
 // The built-in reduction kernels, by operation and type.
 #pragma once
 
-#include <cstddef>
-
-#include "base/float_state.h"
-#include "weft/types.h"
+#include "reduce/kernel_types.h"
+#include "reduce/versions.h"
 
 namespace weft {
 
-// Combines `count` elements: out[i] = left[i] (op) right[i]. `out` is `left` or `right`, or
-// overlaps neither.
-using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
-
-inline constexpr int type_count = WEFT_INT64_INT32 + 1;
-inline constexpr int predefined_op_count = 13;  // WEFT_OP_NULL and the twelve operations
-
-// Null if MPI defines no such reduction. `op` is the value of a predefined handle.
+// Null if there is no such reduction. `op` is the value of a predefined handle. (An average is a
+// sum that is also scaled.)
 Kernel kernel_of(int op, weft_type type, Rounding rounding);
+
+// A version of the kernel of a type from WEFT_FLOAT16 on. REQUIRES: this processor can run it.
+Kernel versioned_kernel_of(int op, weft_type type, Rounding rounding, LoopVersion version);
 
 }  // namespace weft

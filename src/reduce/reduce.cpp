@@ -1,22 +1,28 @@
 #include "reduce/reduce.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>
 
 #include "base/handles.h"
 #include "base/user_code.h"
+#include "reduce/half_kernels.h"
 #include "reduce/kernels.h"
+#include "reduce/scaling.h"
+#include "reduce/versions.h"
 
 namespace weft {
 namespace {
 
 struct UserOp {
-    weft_op_function function = nullptr;
+    weft_op_function function = nullptr;  // null: a sum, whose operands are multiplied before
     void* context = nullptr;
     bool commutative = true;
     bool is_confined = false;  // to threads of the program
+    double factor = 1;
+    float factor_of_32_bits = 1;
 };
 
 // User-defined operations, by handle: from any thread.
@@ -86,12 +92,16 @@ constexpr TypeEntry types[type_count] = {
     {"float64_int32", sizeof(Float64Int32)},
     {"int32_int32", sizeof(Int32Int32)},
     {"int64_int32", sizeof(Int64Int32)},
+    {"float16", 2},
+    {"bfloat16", 2},
+    {"complex64", 8},
+    {"complex128", 16},
 };
 
 // In the order of the predefined handles.
 constexpr const char* op_names[predefined_op_count] = {
     "null", "sum",  "prod", "min",  "max",    "land",   "lor",
-    "lxor", "band", "bor",  "bxor", "minloc", "maxloc",
+    "lxor", "band", "bor",  "bxor", "minloc", "maxloc", "avg",
 };
 
 bool is_named(weft_type type) { return type >= 0 && type < type_count; }
@@ -100,6 +110,34 @@ bool is_named(weft_type type) { return type >= 0 && type < type_count; }
 std::size_t opaque_bytes(weft_type type) {
     const std::int64_t bytes = std::int64_t{type} - WEFT_OPAQUE(0);
     return bytes > 0 && bytes <= WEFT_OPAQUE_MAX ? static_cast<std::size_t>(bytes) : 0;
+}
+
+bool is_integer(weft_type type) { return type >= WEFT_INT8 && type <= WEFT_UINT64; }
+
+Status refuse_type(const char* op, weft_type type) {
+    const char* const reason =
+        is_integer(type) ? ": the result would be rounded to an integer" : "";
+    return failure(WEFT_REFUSED_ARGUMENT, "op = %s is not defined for type %s%s", op,
+                   type_name(type).c_str(), reason);
+}
+
+// To the nearest float32, whatever the direction of this thread. (Volatile: the compiler must not
+// move the conversion out of the scope.)
+float to_float32(double value) {
+    const VectorScope here(to_nearest);
+    const volatile double given = value;
+    const volatile auto narrow = static_cast<float>(given);
+    return narrow;
+}
+
+// Binds the sum of scaled operands, or of a result that is scaled, to reduction.type.
+Status bind_scaled_sum(Reduction& reduction, Scale scale, const char* op) {
+    if (!scaling_of(scale, reduction.type, reduction.rounding))
+        return refuse_type(op, reduction.type);
+    reduction.scale = scale;
+    reduction.op = sum_number;
+    reduction.kernel = kernel_of(sum_number, reduction.type, reduction.rounding);
+    return ok;
 }
 
 }  // namespace
@@ -161,6 +199,30 @@ void Reduction::apply_right(void* from, void* into, std::size_t bytes) const {
     }
 }
 
+void Reduction::apply_scaling(const void* from, void* into, std::size_t bytes) const {
+    if (bytes == 0) return;
+    scaling_of(scale, type, rounding)(from, into, bytes / element_bytes, factor);
+}
+
+void Reduction::accumulate_in_float32() {
+    const bool is_half = type == WEFT_FLOAT16 || type == WEFT_BFLOAT16;
+    if (!is_half || (op != sum_number && op != prod_number)) return;
+    narrow_type = type;
+    type = WEFT_FLOAT32;
+    element_bytes = sizeof(float);
+    kernel = kernel_of(op, type, rounding);
+}
+
+void Reduction::widen(const void* from, void* into, std::size_t bytes) const {
+    const double by = scale == Scale::multiply ? factor : 1;
+    widening_of(narrow_type, rounding, best_loops())(from, into, bytes / 2, by);
+}
+
+void Reduction::narrow(const void* from, void* into, std::size_t bytes) const {
+    const double by = scale == Scale::divide ? factor : 1;
+    narrowing_of(narrow_type, rounding, best_loops())(from, into, bytes / 2, by);
+}
+
 Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     if (type_bytes(type) == 0) {
         return failure(WEFT_REFUSED_ARGUMENT, "type = %d; expected one of weft_type",
@@ -173,6 +235,10 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     reduction.element_bytes = type_bytes(type);
     const bool may_round = type > WEFT_UINT64 || value_of(op) >= predefined_op_count;
     if (may_round) reduction.rounding = rounding_now();
+    if (op == WEFT_AVG) [[unlikely]] {
+        WEFT_RETURN_IF_NOT_OK(bind_scaled_sum(reduction, Scale::divide, op_name(op)));
+        return reduction;
+    }
     if (value_of(op) < predefined_op_count) {
         reduction.op = static_cast<int>(value_of(op));
         if (is_named(type)) reduction.kernel = kernel_of(reduction.op, type, reduction.rounding);
@@ -185,6 +251,12 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     }
     Result<UserOp> user = find_user_op(op);
     if (!user.is_ok()) return user.status();
+    if (!user->function) {
+        WEFT_RETURN_IF_NOT_OK(bind_scaled_sum(reduction, Scale::multiply, "a premultiplied sum"));
+        const bool is_wide = type == WEFT_FLOAT64 || type == WEFT_COMPLEX128;
+        reduction.factor = is_wide ? user->factor : double{user->factor_of_32_bits};
+        return reduction;
+    }
     reduction.user = user->function;
     reduction.user_context = user->context;
     reduction.commutative = user->commutative;
@@ -192,17 +264,36 @@ Result<Reduction> bind_reduction(weft_op op, weft_type type) {
     return reduction;
 }
 
-Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op,
-                      bool is_confined) {
-    if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
+namespace {
+
+Status add_op(const UserOp& made, weft_op* op) {
     if (!op) return failure(WEFT_REFUSED_ARGUMENT, "op = null; expected an address");
-    auto user = std::make_unique<UserOp>(UserOp{function, context, commutative, is_confined});
+    auto user = std::make_unique<UserOp>(made);
     Table& t = table();
     std::lock_guard lock(t.mutex);
     const std::uint32_t place = t.ops.add(user.get());
     user.release();
     *op = reinterpret_cast<weft_op>(t.ops.handle(place));
     return ok;
+}
+
+}  // namespace
+
+Status create_user_op(weft_op_function function, bool commutative, void* context, weft_op* op,
+                      bool is_confined) {
+    if (!function) return failure(WEFT_REFUSED_ARGUMENT, "function = null; expected a function");
+    return add_op({.function = function,
+                   .context = context,
+                   .commutative = commutative,
+                   .is_confined = is_confined},
+                  op);
+}
+
+Status create_premul_sum(double factor, weft_op* op) {
+    if (!std::isfinite(factor)) {
+        return failure(WEFT_REFUSED_ARGUMENT, "factor = %g; expected a finite number", factor);
+    }
+    return add_op({.factor = factor, .factor_of_32_bits = to_float32(factor)}, op);
 }
 
 Status free_user_op(weft_op* op) {

@@ -50,6 +50,8 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_o
     WEFT_ASSERT(!run.active_ && !run.queued_);
     run.stream_ = &stream;
     run.binding_ = binding;
+    if (run.schedule_.has_stand_ins()) [[unlikely]]
+        run.use_stand_ins();
     run.failure_.code = WEFT_OK;
     run.active_ = true;
     run.unfinished_ = run.outer_ops_;
@@ -109,6 +111,8 @@ bool Executor::begin_lists(Run& run) {
     WEFT_ASSERT(!rest.active_ && !rest.queued_);
     rest.stream_ = run.stream_;
     rest.binding_ = run.binding_;
+    rest.given_send_ = run.given_send_;
+    rest.given_recv_ = run.given_recv_;
     rest.function_host_ = run.function_host_;
     rest.failure_.code = WEFT_OK;
     rest.active_ = true;
@@ -444,13 +448,17 @@ const std::byte* Executor::readable(const Run& run, const Region& region) {
         case Buffer::send: return run.binding_.send + region.offset;
         case Buffer::recv: return run.binding_.recv + region.offset;
         case Buffer::scratch: return run.scratch_ + region.offset;
+        case Buffer::given_send: return run.given_send_ + region.offset;
+        case Buffer::given_recv: return run.given_recv_ + region.offset;
     }
     return nullptr;
 }
 
 std::byte* Executor::writable(const Run& run, const Region& region) {
     if (region.bytes == 0) return nullptr;
-    WEFT_ASSERT(region.buffer != Buffer::send);
+    WEFT_ASSERT(region.buffer != Buffer::send && region.buffer != Buffer::given_send);
+    if (region.buffer == Buffer::given_recv) [[unlikely]]
+        return run.given_recv_ + region.offset;
     return (region.buffer == Buffer::recv ? run.binding_.recv : run.scratch_) + region.offset;
 }
 
@@ -478,6 +486,9 @@ Executor::Executed Executor::execute(Run& run, Instance instance, Callable calla
         case OpKind::send: posted = post_send(run, *op, instance); break;
         case OpKind::recv: posted = post_recv(run, *op, instance, id, iteration); break;
         case OpKind::copy: executed = copy(run, *op); break;
+        case OpKind::scale:
+        case OpKind::widen:
+        case OpKind::narrow: executed = convert(run, *op); break;
         case OpKind::reduce:
         case OpKind::reduce_right: executed = reduce(run, *op, callable); break;
         case OpKind::await:
@@ -536,6 +547,26 @@ inline Executor::Executed Executor::copy(Run& run, const Op& op) {
         std::memcpy(writable(run, op.into()) + run.done_bytes_,
                     readable(run, op.from()) + run.done_bytes_, piece);
     }
+    return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
+}
+
+Executor::Executed Executor::convert(Run& run, const Op& op) {
+    if (op.bytes == 0) return Executed::yes;
+    const Reduction& reduction = run.binding_.reduction;
+    const bool narrows_or_widens = op.kind != OpKind::scale;
+    const auto bytes = static_cast<std::size_t>(op.bytes);
+    const std::size_t done = run.done_bytes_;
+    const std::size_t element = reduction.element_bytes / (narrows_or_widens ? 2 : 1);
+    const std::size_t piece = allow(bytes - done, element);
+    const std::byte* const from =
+        readable(run, op.from()) + (op.kind == OpKind::narrow ? 2 * done : done);
+    std::byte* const into = writable(run, op.into()) + (op.kind == OpKind::widen ? 2 * done : done);
+    if (op.kind == OpKind::widen)
+        reduction.widen(from, into, piece);
+    else if (op.kind == OpKind::narrow)
+        reduction.narrow(from, into, piece);
+    else
+        reduction.apply_scaling(from, into, piece);
     return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 

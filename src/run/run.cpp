@@ -56,6 +56,16 @@ void Run::make_state() {
     }
 }
 
+// Of this start's binding.
+void Run::use_stand_ins() {
+    given_send_ = binding_.send;
+    given_recv_ = binding_.recv;
+    const std::int64_t send = schedule_.stand_in(Buffer::send);
+    const std::int64_t recv = schedule_.stand_in(Buffer::recv);
+    if (send >= 0) binding_.send = scratch_ + send;
+    if (recv >= 0) binding_.recv = scratch_ + recv;
+}
+
 std::int64_t Run::memory_bytes() const {
     return static_cast<std::int64_t>(sizeof *this + missing_.size() * 2 * sizeof(Instance)) +
            (own_scratch_ ? schedule_.scratch_bytes() : 0) + (lists_ ? lists_->memory_bytes() : 0) +

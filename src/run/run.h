@@ -115,6 +115,7 @@ class Run {
 
     Run(const Schedule& rest, Run& whole);
     void make_state();
+    void use_stand_ins();
     bool is_late(OpId op) const;
     // What the executor carries out of this run.
     Run& carried_out() { return runs_as_lists_ ? *rest_ : *this; }
@@ -125,6 +126,9 @@ class Run {
     Failure failure_;
     Stream* stream_ = nullptr;
     Binding binding_;
+    // The caller's buffers, where others stand in for them in the binding.
+    const std::byte* given_send_ = nullptr;
+    std::byte* given_recv_ = nullptr;
     std::unique_ptr<std::byte[]> own_scratch_;
     std::byte* scratch_ = nullptr;
 

@@ -141,6 +141,20 @@ OpId ScheduleBuilder::reduce_right(Region from, Region into, After after) {
     return local(OpKind::reduce_right, from, into, after);
 }
 
+OpId ScheduleBuilder::scale(Region from, Region into, After after) {
+    return local(OpKind::scale, from, into, after);
+}
+
+OpId ScheduleBuilder::widen(Region from, Region into, After after) {
+    WEFT_ASSERT(into.bytes == 2 * from.bytes);
+    return local(OpKind::widen, from, into.part(0, from.bytes), after);
+}
+
+OpId ScheduleBuilder::narrow(Region from, Region into, After after) {
+    WEFT_ASSERT(from.bytes == 2 * into.bytes);
+    return local(OpKind::narrow, from.part(0, into.bytes), into, after);
+}
+
 OpId ScheduleBuilder::call(Region into, std::int32_t index, After after) {
     Op& op = next(OpKind::call, into.bytes);
     op.peer = index;
@@ -176,6 +190,13 @@ Region ScheduleBuilder::scratch(std::int64_t bytes) {
     Region region{Buffer::scratch, schedule_.scratch_bytes_, bytes};
     schedule_.scratch_bytes_ += aligned(bytes);
     return region;
+}
+
+Region ScheduleBuilder::stand_in(Buffer buffer, std::int64_t bytes) {
+    WEFT_ASSERT(!in_repeat_ && buffer <= Buffer::recv && schedule_.stand_in(buffer) < 0);
+    const Region place = scratch(bytes);
+    (buffer == Buffer::send ? schedule_.send_stand_in_ : schedule_.recv_stand_in_) = place.offset;
+    return place;
 }
 
 void ScheduleBuilder::repeat_begin(Repetition blocks, After after) {

@@ -32,6 +32,9 @@ class ScheduleBuilder {
     OpId copy(Region from, Region into, After after = {});
     OpId reduce(Region from, Region into, After after = {});        // into = from (op) into
     OpId reduce_right(Region from, Region into, After after = {});  // into = into (op) from
+    OpId scale(Region from, Region into, After after = {});         // see OpKind::scale
+    OpId widen(Region from, Region into, After after = {});         // of twice the bytes
+    OpId narrow(Region from, Region into, After after = {});        // of half the bytes
     OpId call(Region into, std::int32_t index, After after = {});   // see Binding::calls
     OpId join(std::span<const OpId> after);
     OpId join(After after) { return join(std::span(after.begin(), after.size())); }
@@ -77,6 +80,10 @@ class ScheduleBuilder {
     // Reserves `bytes` of scratch, aligned to 64 bytes. Inside a repeat this is per slot of the
     // window; the end of the repeat multiplies it by the window.
     Region scratch(std::int64_t bytes);
+
+    // Reserves scratch that stands in for the caller's send or receive buffer, of `bytes`, in all
+    // operations. The caller's own is then given_send or given_recv. At most once for each.
+    Region stand_in(Buffer buffer, std::int64_t bytes);
 
     // Between repeat_begin and repeat_end the calls describe iteration 0 of a repeated block.
     // `total_bytes` is cut into blocks of `block_bytes`; an iteration takes the next

@@ -36,13 +36,23 @@ enum class OpKind : std::uint8_t {
     copy,          // into = from
     reduce,        // into = from (op) into
     reduce_right,  // into = into (op) from; `from` may be overwritten
+    scale,         // into = from, scaled as the reduction says; `into` may be `from`
+    widen,         // into = from, of 16-bit elements, as float32: `into` has twice the bytes
+    narrow,        // into = from, of float32, as 16-bit elements: `from` has twice the bytes
     call,          // function number `peer` of the program, which may read and write `into`
     // Only in the rest of a schedule compiled to task lists (offload/task_lists.h):
     await,   // completes when task list `peer` has reached its report number `from_offset`
     enable,  // lets task list `peer` pass its next `go`
 };
 
-enum class Buffer : std::uint8_t { send, recv, scratch };
+enum class Buffer : std::uint8_t {
+    send,
+    recv,
+    scratch,
+    // The caller's own, where memory of the run stands in for them (Schedule::stand_in).
+    given_send,
+    given_recv,
+};
 
 // A piece of one of the call's buffers.
 struct Region {
@@ -68,11 +78,17 @@ struct Op {
     Region from() const { return {from_buffer, from_offset, bytes}; }
     Region into() const { return {into_buffer, into_offset, bytes}; }
     bool is_message() const { return kind == OpKind::send || kind == OpKind::recv; }
+    bool converts() const {
+        return kind == OpKind::scale || kind == OpKind::widen || kind == OpKind::narrow;
+    }
     bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
     // Which of the two regions the operation uses.
-    bool reads() const { return kind == OpKind::send || kind == OpKind::copy || reduces(); }
+    bool reads() const {
+        return kind == OpKind::send || kind == OpKind::copy || converts() || reduces();
+    }
     bool writes() const {
-        return kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::call || reduces();
+        return kind == OpKind::recv || kind == OpKind::copy || kind == OpKind::call || converts() ||
+               reduces();
     }
 };
 static_assert(sizeof(Op) <= 40);
@@ -136,6 +152,12 @@ class Schedule {
     OpId combines_arrival(OpId op) const;
 
     std::int64_t scratch_bytes() const { return scratch_bytes_; }
+    // Where in scratch the memory begins that stands in for the caller's send or receive buffer;
+    // -1: none does. Algorithms then work on operands, or results, that are not the caller's.
+    std::int64_t stand_in(Buffer buffer) const {
+        return buffer == Buffer::send ? send_stand_in_ : recv_stand_in_;
+    }
+    bool has_stand_ins() const { return send_stand_in_ >= 0 || recv_stand_in_ >= 0; }
 
     // The repeat that holds `op`, or null.
     const Repeat* repeat_of(OpId op) const;
@@ -155,6 +177,8 @@ class Schedule {
     Rank rank_ = 0;
     Rank ranks_ = 1;
     std::int64_t scratch_bytes_ = 0;
+    std::int64_t send_stand_in_ = -1;
+    std::int64_t recv_stand_in_ = -1;
     std::vector<Op> ops_;
     std::vector<std::uint32_t> edge_begin_{0};
     std::vector<Edge> edges_;

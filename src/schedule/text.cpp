@@ -23,6 +23,8 @@ const char* buffer_name(Buffer buffer) {
         case Buffer::send: return "send";
         case Buffer::recv: return "recv";
         case Buffer::scratch: return "scratch";
+        case Buffer::given_send: return "given send";
+        case Buffer::given_recv: return "given recv";
     }
     return "?";
 }
@@ -48,6 +50,13 @@ std::string to_text(const Op& op) {
         case OpKind::copy: return "copy    " + from + " -> " + into;
         case OpKind::reduce: return "reduce  " + into + " = " + from + " (op) " + into;
         case OpKind::reduce_right: return "reduce  " + into + " = " + into + " (op) " + from;
+        case OpKind::scale: return "scale   " + from + " -> " + into;
+        case OpKind::widen:
+            return "widen   " + from + " -> " +
+                   to_text(Region{op.into_buffer, op.into_offset, 2 * op.bytes});
+        case OpKind::narrow:
+            return "narrow  " + to_text(Region{op.from_buffer, op.from_offset, 2 * op.bytes}) +
+                   " -> " + into;
         case OpKind::call: return "call    " + into;
         case OpKind::await:
             return "await   list " + std::to_string(op.peer) + " report " +

@@ -41,6 +41,15 @@ weft_op max_of_own() {
     return op;
 }
 
+weft_op doubled_sum() {
+    static weft_op op = [] {
+        weft_op made = WEFT_OP_NULL;
+        EXPECT_TRUE(create_premul_sum(2, &made).is_ok());
+        return made;
+    }();
+    return op;
+}
+
 std::vector<Pair> mismatches() {
     using C = Collective;
     const CallInWords bcast = {of(C::bcast, 8, WEFT_FLOAT64), "bcast of 8 x float64 with root 0"};
@@ -60,6 +69,13 @@ std::vector<Pair> mismatches() {
         {allreduce,
          {of(C::allreduce, 8, WEFT_INT32, 0, max_of_own()),
           "allreduce of 8 x int32 with a user-defined operation"}},
+        {{of(C::allreduce, 8, WEFT_FLOAT16, 0, WEFT_AVG), "allreduce of 8 x float16 with avg"},
+         {of(C::allreduce, 8, WEFT_FLOAT16, 0, doubled_sum()),
+          "allreduce of 8 x float16 with a premultiplied sum"}},
+        {{of(C::allreduce, 8, WEFT_BFLOAT16, 0, max_of_own()),
+          "allreduce of 8 x bfloat16 with a user-defined operation"},
+         {of(C::allreduce, 8, WEFT_BFLOAT16, 0, doubled_sum()),
+          "allreduce of 8 x bfloat16 with a premultiplied sum"}},
         {allreduce,
          {of(C::reduce, 8, WEFT_INT32, 0, WEFT_SUM), "reduce of 8 x int32 with sum and root 0"}},
         {{of(C::allgather, 5, WEFT_INT16), "allgather of 5 x int16"},

@@ -562,8 +562,9 @@ void settings(weft_comm world) {
     }
 
     made = world;
-    for (const char* bad : {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=",
-                            "ring", "links=0", "links=9", "links=", "links=one"}) {
+    for (const char* bad :
+         {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=", "ring",
+          "accumulate=float64", "links=0", "links=9", "links=", "links=one"}) {
         EXPECT(weft_comm_dup_with(world, bad, &made) == WEFT_REFUSED_ARGUMENT);
         EXPECT(detail_has(std::string("settings: \"") + bad + "\"; expected COLLECTIVE=ALGORITHM"));
     }

@@ -216,6 +216,14 @@ TEST_F(Refused, ArgumentsOfAlltoallAndReduce) {
                    WEFT_REFUSED_HANDLE, "op is WEFT_OP_NULL");
     expect_refused(weft_reduce(from_, into_, 2, WEFT_FLOAT32, WEFT_BXOR, 0, world_),
                    WEFT_REFUSED_ARGUMENT, "op = bxor is not defined for type float32");
+    expect_refused(weft_ireduce(from_, into_, 2, WEFT_UINT8, WEFT_AVG, 0, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "op = avg is not defined for type uint8: the result ");
+    expect_refused(weft_iscan(from_, into_, 2, WEFT_FLOAT32, WEFT_AVG, world_, &request_),
+                   WEFT_REFUSED_ARGUMENT, "op = avg is not defined for scan, whose results ");
+    expect_refused(weft_exscan(from_, into_, 2, WEFT_FLOAT32, WEFT_AVG, world_),
+                   WEFT_REFUSED_ARGUMENT, "op = avg is not defined for exscan, whose results ");
+    expect_refused(weft_allreduce(from_, into_, 2, WEFT_COMPLEX64, WEFT_MAX, world_),
+                   WEFT_REFUSED_ARGUMENT, "op = max is not defined for type complex64");
     expect_refused(weft_ireduce(from_, nullptr, 2, WEFT_INT32, WEFT_SUM, 0, world_, &request_),
                    WEFT_REFUSED_ARGUMENT, "recv_buf = null; expected a buffer of 8 bytes");
     expect_refused(weft_ireduce(from_, from_, 2, WEFT_INT32, WEFT_SUM, 0, world_, &request_),

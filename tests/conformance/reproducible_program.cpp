@@ -6,12 +6,15 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/random.h"
 #include "conformance/in_fibers.h"
+#include "reduce/half.h"
 #include "support/any_call.h"
 #include "support/float_states.h"
 
@@ -24,15 +27,27 @@ using namespace weft::test;
 
 int calls = 0;
 
+struct Bfloat {
+    std::uint16_t bits;
+
+    Bfloat() = default;
+    explicit Bfloat(float value) : bits(weft::Bfloat16::narrow<weft::RoundTo::nearest>(value)) {}
+    operator float() const { return weft::Bfloat16::widen(bits); }
+};
+
 template <class T>
 void add(const std::byte* left, std::byte* right) {
     T l;
     T r;
     std::memcpy(&l, left, sizeof l);
     std::memcpy(&r, right, sizeof r);
-    r = l + r;
+    r = static_cast<T>(l + r);
     std::memcpy(right, &r, sizeof r);
 }
+
+// What T is made of.
+template <class T>
+using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 // 2^-20..2^20 times something between 1 and 2, of either sign.
 template <class T>
@@ -40,8 +55,8 @@ T value(int rank, const Place& place, std::size_t i) {
     const int buffer = rank + (place.is_in_recv ? world_size : 0);
     Prng random(static_cast<std::uint64_t>(buffer + 1) * 1'000'003 + place.begin + i);
     const auto mantissa = static_cast<double>(random.below(1u << 30)) / (1u << 30) + 1;
-    return static_cast<T>(std::ldexp(mantissa, static_cast<int>(random.below(41)) - 20) *
-                          (random.one_in(2) ? 1 : -1));
+    const double number = std::ldexp(mantissa, static_cast<int>(random.below(41)) - 20);
+    return static_cast<T>(static_cast<Wide<T>>(random.one_in(2) ? number : -number));
 }
 
 // What a rank has there before the call.
@@ -118,6 +133,7 @@ bool expect_all_right(weft_comm comm, std::size_t count) {
             }
             matters &= expect_right<float>(comm, collective, a, WEFT_FLOAT32);
             matters &= expect_right<double>(comm, collective, a, WEFT_FLOAT64);
+            matters &= expect_right<Bfloat>(comm, collective, a, WEFT_BFLOAT16);
         }
     }
     return matters;
@@ -127,6 +143,11 @@ bool expect_all_right(weft_comm comm, std::size_t count) {
 
 int main(int argc, char** argv) {
     join_job();
+#if defined(__x86_64__)
+    // Ranks combine by different versions of the loops.
+    const char* const versions[] = {"portable", "avx2", "avx512", "avx512_bf16"};
+    setenv("WEFT_HOOK_LOOPS", versions[world_rank % 4], 1);
+#endif
     run_here_or_in_fibers([&](weft_comm world) {
         for (int i = 0; i < argc; ++i) {
             weft_comm comm = WEFT_COMM_NULL;

@@ -344,4 +344,17 @@ TEST_F(ScheduleRefused, ReductionsOfPartsOfPairs) {
     EXPECT_EQ(weft_request_free(&request), WEFT_OK);
 }
 
+TEST_F(ScheduleRefused, SumsThatScale) {
+    ASSERT_EQ(weft_schedule_reduce(open_, recv(0, 8), recv(8, 8), nullptr), WEFT_OK);
+    ASSERT_EQ(weft_schedule_seal(open_), WEFT_OK);
+    expect_no_request(WEFT_REFUSED_ARGUMENT, "op = avg; expected an operation that only combines",
+                      nullptr, data_, WEFT_FLOAT64, WEFT_AVG);
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_EQ(weft_op_create_premul_sum(2, &op), WEFT_OK);
+    expect_no_request(WEFT_REFUSED_ARGUMENT,
+                      "op = a premultiplied sum; expected an operation that only combines", nullptr,
+                      data_, WEFT_FLOAT64, op);
+    EXPECT_EQ(weft_op_free(&op), WEFT_OK);
+}
+
 }  // namespace schedule_refused_test

@@ -257,6 +257,13 @@ class Stage {
                                        static_cast<std::size_t>(op.bytes));
                 spoil(writable(r, op.from()));
                 break;
+            case OpKind::widen:
+            case OpKind::narrow: fail(r, step, "converts"); return;
+            case OpKind::scale:
+                reduction_.apply_scaling(readable(r, op.from()).data(),
+                                         writable(r, op.into()).data(),
+                                         static_cast<std::size_t>(op.bytes));
+                break;
             case OpKind::call: fail(r, step, "calls the program"); return;
             case OpKind::await: {
                 List& list = list_of(r, op);

@@ -118,6 +118,23 @@ TEST(BoundedWork, AReductionIsCutBetweenElements) {
     }
 }
 
+TEST(BoundedWork, AScalingIsCutBetweenElements) {
+    Reduction average = *bind_reduction(WEFT_AVG, WEFT_FLOAT32);
+    average.factor = 3;
+    constexpr std::size_t count = (1 << 18) + 3;
+    std::vector<float> data(count);
+    for (std::size_t i = 0; i < count; ++i) data[i] = static_cast<float>(i);
+    ScheduleBuilder builder(0, 1);
+    const Region all{Buffer::recv, 0, count * sizeof(float)};
+    builder.scale(all, all);
+    const Schedule schedule = *builder.seal();
+    weft::Run run(schedule);
+    Alone alone;
+    alone.start(run, {.recv = reinterpret_cast<std::byte*>(data.data()), .reduction = average});
+    EXPECT_GE(calls_until_done(alone.executor, run), 2);
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(data[i], static_cast<float>(i) / 3) << i;
+}
+
 TEST(BoundedWork, AnotherRunDoesNotWaitForALargeOne) {
     std::vector<std::byte> from(64 << 20);
     std::vector<std::byte> into(from.size());

@@ -413,6 +413,35 @@ TEST(Call, WhetherTheOperationCommutesBelongsToTheSignature) {
     EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
 }
 
+TEST(Call, WhetherAnOperationScalesBelongsToTheSignature) {
+    Call c = call(Collective::allreduce, from, into);
+    c.count = 1;
+    c.type = WEFT_FLOAT32;
+    const Signature sum = accepted(c, root);
+    c.op = WEFT_AVG;
+    const Signature average = accepted(c, root);
+    ASSERT_EQ(weft_op_create_premul_sum(2, &c.op), WEFT_OK);
+    const Signature premultiplied = accepted(c, root);
+    EXPECT_EQ(weft_op_free(&c.op), WEFT_OK);
+    EXPECT_FALSE(average == sum || premultiplied == sum || average == premultiplied);
+    EXPECT_NE(hash_of(average), hash_of(sum));
+    EXPECT_NE(hash_of(average), hash_of(premultiplied));
+
+    // One more operation, behind all others, or in front of them.
+    const Selector selector;
+    const Schedule of_sum = *build_schedule(sum, root, selector, false);
+    const Schedule of_average = *build_schedule(average, root, selector, false);
+    const Schedule of_premultiplied = *build_schedule(premultiplied, root, selector, false);
+    const auto scales = [](const Op& op) { return op.kind == OpKind::scale; };
+    EXPECT_EQ(std::ranges::count_if(of_sum.ops(), scales), 0);
+    EXPECT_EQ(std::ranges::count_if(of_average.ops(), scales), 1);
+    EXPECT_TRUE(scales(of_average.ops().back()));
+    EXPECT_EQ(of_average.ops().back().into(), (Region{Buffer::recv, 0, 4}));
+    EXPECT_EQ(std::ranges::count_if(of_premultiplied.ops(), scales), 1);
+    EXPECT_TRUE(scales(of_premultiplied.ops().front()));
+    EXPECT_EQ(of_premultiplied.ops().front().from(), (Region{Buffer::given_send, 0, 4}));
+}
+
 // Whatever the order, integers give the same bits.
 TEST(Call, OnlyInexactReductionsAreReproducible) {
     CallContext reproducing = root;

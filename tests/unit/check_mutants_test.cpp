@@ -100,6 +100,9 @@ class Recipe {
             case OpKind::copy: builder.copy(op.from(), op.into()); break;
             case OpKind::reduce: builder.reduce(op.from(), op.into()); break;
             case OpKind::reduce_right: builder.reduce_right(op.from(), op.into()); break;
+            case OpKind::scale: builder.scale(op.from(), op.into()); break;
+            case OpKind::widen:
+            case OpKind::narrow: break;  // of no schedule here
             case OpKind::call: builder.call(op.into(), op.peer); break;
             case OpKind::await:
             case OpKind::enable: break;  // of no schedule that is built by hand
@@ -200,6 +203,9 @@ class Recipe {
     static std::string change_kind(Op& op) {
         switch (op.kind) {
             case OpKind::join:
+            case OpKind::scale:
+            case OpKind::widen:
+            case OpKind::narrow:
             case OpKind::call:
             case OpKind::await:
             case OpKind::enable: return "";

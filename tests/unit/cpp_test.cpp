@@ -55,10 +55,17 @@ static_assert(weft::type_of<weft::ValueIndex<float>> == WEFT_FLOAT32_INT32);
 static_assert(weft::type_of<weft::ValueIndex<double>> == WEFT_FLOAT64_INT32);
 static_assert(weft::type_of<weft::ValueIndex<int>> == WEFT_INT32_INT32);
 static_assert(weft::type_of<weft::ValueIndex<std::int64_t>> == WEFT_INT64_INT32);
+static_assert(weft::type_of<std::complex<float>> == WEFT_COMPLEX64);
+static_assert(weft::type_of<std::complex<double>> == WEFT_COMPLEX128);
+static_assert(weft::type_of<weft::bfloat16> == WEFT_BFLOAT16 && sizeof(weft::bfloat16) == 2);
+#ifdef __FLT16_MAX__
+static_assert(weft::type_of<_Float16> == WEFT_FLOAT16);
+#endif
 static_assert(weft::type_of<std::byte> == WEFT_BYTE && weft::type_of<char> == WEFT_BYTE);
 static_assert(weft::type_of<bool> == WEFT_BYTE && weft::type_of<Colour> == WEFT_BYTE);
 static_assert(weft::type_of<Particle> == WEFT_BYTE && weft::type_of<long double> == WEFT_BYTE);
 
+static_assert(weft::Reducible<std::complex<double>> && weft::Reducible<weft::bfloat16>);
 static_assert(weft::Reducible<double> && weft::Reducible<std::byte>);
 static_assert(!weft::Reducible<char> && !weft::Reducible<bool> && !weft::Reducible<Particle>);
 
@@ -106,6 +113,38 @@ TEST_F(Cpp, CollectivesTakeContiguousRangesOfEqualElements) {
     EXPECT_EQ(world_.allreduce(7, weft::max), 7);
     world_.allgather(weft::in_place, recv);
     world_.bcast(std::span(recv).first(0), 0);
+}
+
+TEST_F(Cpp, NumbersOf16BitsAndComplexOnesAreReduced) {
+    std::vector<weft::bfloat16> halves = {weft::bfloat16(1.5f), weft::bfloat16(-3.0f)};
+    world_.allreduce(weft::in_place, halves, weft::avg);
+    EXPECT_EQ(halves[0], 1.5f);
+    const auto doubled = weft::Operation<weft::bfloat16>::premultiplied_sum(2);
+    world_.allreduce(weft::in_place, halves, doubled);
+    EXPECT_EQ(halves[0], 3.0f);
+    EXPECT_EQ(halves[1], -6.0f);
+    const std::vector<std::complex<double>> send = {{1, 2}, {3, -4}};
+    std::vector<std::complex<double>> recv(2);
+    world_.iallreduce(send, recv, weft::prod).wait();
+    EXPECT_EQ(recv, send);
+#ifdef __FLT16_MAX__
+    std::array<_Float16, 2> small = {static_cast<_Float16>(0.25f), static_cast<_Float16>(4.0f)};
+    world_.allreduce(weft::in_place, small, weft::max);
+    EXPECT_EQ(static_cast<float>(small[1]), 4.0f);
+#endif
+}
+
+TEST(Bfloat16, RoundsToTheNearestAndKeepsInfinities) {
+    using weft::bfloat16;
+    static_assert(bfloat16(1.0f).bits == 0x3f80);
+    EXPECT_EQ(bfloat16(1.0f + 0x1p-8f).bits, 0x3f80);  // between two: the even one
+    EXPECT_EQ(bfloat16(1.0f + 0x3p-8f).bits, 0x3f82);
+    EXPECT_EQ(bfloat16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);
+    EXPECT_EQ(bfloat16(-3e38f).bits, 0xff62);
+    EXPECT_EQ(bfloat16(std::numeric_limits<float>::max()).bits, 0x7f80);
+    EXPECT_EQ(bfloat16(-std::numeric_limits<float>::infinity()).bits, 0xff80);
+    EXPECT_EQ(bfloat16(-std::numeric_limits<float>::quiet_NaN()).bits, 0x7fc0);
+    EXPECT_EQ(static_cast<float>(bfloat16(-2.5f)), -2.5f);
 }
 
 TEST_F(Cpp, BuffersOfWrongSizeAreRefusedWithASentence) {

@@ -1,5 +1,6 @@
 // What reductions compute, and which are refused.
 #include <climits>
+#include <complex>
 
 #include "base/random.h"
 #include "reduce/kernels.h"
@@ -218,8 +219,10 @@ TEST(Reduce, ElementsLieAtAnyAddress) {
 
 TEST(Reduce, WhatMpiDoesNotDefineIsRefused) {
     auto is_defined = [](std::size_t op, weft_type type) {
-        bool pair = type >= WEFT_FLOAT32_INT32;
-        bool is_float = type == WEFT_FLOAT32 || type == WEFT_FLOAT64;
+        bool pair = type >= WEFT_FLOAT32_INT32 && type <= WEFT_INT64_INT32;
+        bool is_float = type == WEFT_FLOAT32 || type == WEFT_FLOAT64 || type == WEFT_FLOAT16 ||
+                        type == WEFT_BFLOAT16;
+        if (type == WEFT_COMPLEX64 || type == WEFT_COMPLEX128) return op < 2;
         if (op >= 10) return pair;
         if (type == WEFT_BYTE) return op >= 7;
         return !pair && (!is_float || op < 4);
@@ -237,9 +240,80 @@ TEST(Reduce, WhatMpiDoesNotDefineIsRefused) {
     EXPECT_FALSE(bind_reduction(WEFT_SUM, WEFT_FLOAT32_INT32).is_ok());
     EXPECT_STREQ(last_detail(), "op = sum is not defined for type float32_int32");
     EXPECT_EQ(bind_reduction(WEFT_OP_NULL, WEFT_INT32).status().code, WEFT_REFUSED_HANDLE);
-    EXPECT_EQ(bind_reduction(WEFT_SUM, static_cast<weft_type>(15)).status().code,
+    EXPECT_EQ(bind_reduction(WEFT_SUM, static_cast<weft_type>(19)).status().code,
               WEFT_REFUSED_ARGUMENT);
-    EXPECT_EQ(type_bytes(static_cast<weft_type>(15)), 0u);
+    EXPECT_EQ(type_bytes(static_cast<weft_type>(19)), 0u);
+}
+
+TEST(Reduce, SumsThatScaleAreOfFloatingPointTypes) {
+    for (int t = 0; t < type_count; ++t) {
+        const auto type = static_cast<weft_type>(t);
+        const bool is_defined = type == WEFT_FLOAT32 || type == WEFT_FLOAT64 ||
+                                (type >= WEFT_FLOAT16 && type <= WEFT_COMPLEX128);
+        weft_op premultiplied = WEFT_OP_NULL;
+        ASSERT_TRUE(create_premul_sum(0.5, &premultiplied).is_ok());
+        for (const weft_op op : {WEFT_AVG, premultiplied}) {
+            Result<Reduction> reduction = bind_reduction(op, type);
+            EXPECT_EQ(reduction.is_ok(), is_defined) << type_name(type);
+            if (!is_defined) {
+                EXPECT_EQ(reduction.status().code, WEFT_REFUSED_ARGUMENT);
+            } else {
+                EXPECT_EQ(reduction->kernel, bound(WEFT_SUM, type).kernel);
+                EXPECT_EQ(reduction->scale, op == WEFT_AVG ? Scale::divide : Scale::multiply);
+            }
+        }
+        EXPECT_TRUE(free_user_op(&premultiplied).is_ok());
+    }
+    EXPECT_FALSE(bind_reduction(WEFT_AVG, WEFT_INT32).is_ok());
+    EXPECT_STREQ(
+        last_detail(),
+        "op = avg is not defined for type int32: the result would be rounded to an integer");
+    EXPECT_FALSE(bind_reduction(WEFT_AVG, WEFT_OPAQUE(4)).is_ok());
+    EXPECT_STREQ(last_detail(), "op = avg is not defined for type opaque(4)");
+    weft_op op = WEFT_OP_NULL;
+    for (const double factor : {HUGE_VAL, -HUGE_VAL, std::nan("")})
+        EXPECT_EQ(create_premul_sum(factor, &op).code, WEFT_REFUSED_ARGUMENT);
+    EXPECT_EQ(create_premul_sum(1, nullptr).code, WEFT_REFUSED_ARGUMENT);
+}
+
+template <class T>
+T scaled(const Reduction& reduction, T value) {
+    T result = value;
+    reduction.apply_scaling(&value, &result, sizeof(T));
+    reduction.apply_scaling(&value, &value, sizeof(T));
+    EXPECT_EQ(std::memcmp(&value, &result, sizeof(T)), 0) << "in place differs";
+    return result;
+}
+
+TEST(Reduce, ScalesEveryPartOfAnElement) {
+    Reduction average = bound(WEFT_AVG, WEFT_FLOAT32);
+    average.factor = 3;
+    EXPECT_EQ(scaled(average, 2.0f), 2.0f / 3);
+    average = bound(WEFT_AVG, WEFT_COMPLEX128);
+    average.factor = 3;
+    EXPECT_EQ(scaled(average, std::complex<double>(1, -6)), std::complex<double>(1.0 / 3, -2));
+
+    weft_op op = WEFT_OP_NULL;
+    ASSERT_TRUE(create_premul_sum(0.1, &op).is_ok());
+    EXPECT_EQ(scaled(bound(op, WEFT_FLOAT64), 3.0), 3.0 * 0.1);
+    EXPECT_EQ(scaled(bound(op, WEFT_FLOAT32), 3.0f), 3.0f * 0.1f);
+    EXPECT_EQ(scaled(bound(op, WEFT_COMPLEX64), std::complex<float>(3, 7)),
+              std::complex<float>(3 * 0.1f, 7 * 0.1f));
+    EXPECT_TRUE(free_user_op(&op).is_ok());
+}
+
+// The factor of 32 bits is the nearest, whatever the thread's state.
+TEST(Reduce, AFactorDoesNotDependOnTheStateInWhichItIsGiven) {
+    for (int state = 0; state < float_states; ++state) {
+        weft_op op = WEFT_OP_NULL;
+        set_float_state(state);
+        const Status made = create_premul_sum(0.1, &op);
+        Result<Reduction> reduction = bind_reduction(op, WEFT_FLOAT32);
+        set_float_state(0);
+        ASSERT_TRUE(made.is_ok());
+        EXPECT_EQ(reduction->factor, double{0.1f}) << "state " << state;
+        EXPECT_TRUE(free_user_op(&op).is_ok());
+    }
 }
 
 // inout = in + 10 * inout: tells the order of its operands.

@@ -11,21 +11,22 @@
 namespace weft {
 namespace {
 
-// Predefined operations use their own number; two more numbers stand for user-defined ones.
+// Predefined operations use their own number; more numbers stand for those that programs make.
 constexpr std::uint8_t user_op = 255;
 constexpr std::uint8_t user_op_in_rank_order = 254;
+constexpr std::uint8_t premultiplied_sum = 253;
 
-std::uint8_t op_number(weft_op op, bool commutative) {
+std::uint8_t op_number(weft_op op, const Signature& signature) {
     const auto value = reinterpret_cast<std::uintptr_t>(op);
-    if (value <= reinterpret_cast<std::uintptr_t>(WEFT_MAXLOC)) {
-        return static_cast<std::uint8_t>(value);
-    }
-    return commutative ? user_op : user_op_in_rank_order;
+    if (value < predefined_op_count) return static_cast<std::uint8_t>(value);
+    if (signature.scale == Scale::multiply) return premultiplied_sum;
+    return signature.commutative ? user_op : user_op_in_rank_order;
 }
 
 std::string op_in_words(std::uint8_t op) {
     if (op == user_op) return "a user-defined operation";
     if (op == user_op_in_rank_order) return "a user-defined operation that does not commute";
+    if (op == premultiplied_sum) return "a premultiplied sum";
     return op_name(reinterpret_cast<weft_op>(std::uintptr_t{op}));
 }
 
@@ -64,7 +65,7 @@ CallRecord record_of(const weft_call& call, const Signature& signature, bool is_
     const algorithm::CollectiveSpec& spec = spec_of(record);
     const weft_side& own = UsedSides(spec, is_root, signature.in_place).own(call);
     record.type = static_cast<std::uint32_t>(own.type);
-    if (spec.reduces) record.op = op_number(call.op, signature.commutative);
+    if (spec.reduces) record.op = op_number(call.op, signature);
     record.root = signature.root;
     switch (spec.sizes) {
         case algorithm::Sizes::uniform: record.count = static_cast<std::int64_t>(own.count); break;

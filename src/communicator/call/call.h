@@ -20,6 +20,7 @@ struct CallContext {
     const Torus* torus = nullptr;             // null: its network was not declared to be one
     const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
     bool reproducible = false;                // its setting
+    bool accumulates = false;                 // its setting "accumulate=float32"
 };
 
 // A buffer of blocks of `count` bytes.

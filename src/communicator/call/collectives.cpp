@@ -1,6 +1,7 @@
 #include "communicator/call/collectives.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "communicator/call/agreement.h"
 #include "communicator/call/blocks.h"
@@ -79,6 +80,14 @@ bool looks_at_count(const CollectiveSpec& spec, bool is_root, bool is_in_place) 
     return has_one && !is_in_place;
 }
 
+Status check_average(const CollectiveSpec& spec) {
+    if (!spec.is_prefix) return ok;
+    return failure(WEFT_REFUSED_ARGUMENT,
+                   "op = avg is not defined for %s, whose results are of different numbers of "
+                   "ranks; expected sum",
+                   spec.name);
+}
+
 // A problem and the arrays it refers to.
 struct BoundProblem {
     NormalizedBlocks send;
@@ -107,6 +116,67 @@ BoundProblem::BoundProblem(const Signature& s, const CallContext& place)
         agreed.sizes = send.sizes.empty() ? recv.sizes : send.sizes;
     problem = spec.problem(agreed, place.rank, s.in_place,
                            {send.list(), recv.list(), s.bytes, place.neighbors});
+}
+
+// A region of the caller's buffers, while others stand in for them.
+Region given(Region region) {
+    if (region.buffer == Buffer::send) region.buffer = Buffer::given_send;
+    if (region.buffer == Buffer::recv) region.buffer = Buffer::given_recv;
+    return region;
+}
+
+// Before the algorithm, which then takes them from where they have been scaled: in place only if
+// the result takes their place anyway.
+void scale_operands(Problem& problem, ScheduleBuilder& builder) {
+    Region operands = problem.send.all();
+    if (operands.bytes == 0) return;
+    Region scaled = operands;
+    if (operands != problem.recv.all()) {
+        const std::int64_t end = operands.offset + operands.bytes;
+        scaled = builder.stand_in(Buffer::send, end).part(operands.offset, operands.bytes);
+        if (!problem.in_place) operands = given(operands);
+        problem.send.buffer = Buffer::send;
+        problem.in_place = false;
+    }
+    builder.scale(operands, scaled);
+    builder.fence();
+}
+
+// The call with all sizes those of float32.
+Signature widened(Signature signature) {
+    signature.bytes *= 2;
+    signature.element_bytes *= 2;
+    signature.unit_bytes *= 2;
+    signature.in_place = false;
+    return signature;
+}
+
+// Before the algorithm, which then combines float32 in buffers that stand in for the caller's.
+// Returns where the result will be.
+Region widen_operands(const Problem& call, const Problem& wide, ScheduleBuilder& builder) {
+    const Region operands = builder.stand_in(Buffer::send, wide.send_bytes());
+    const Region results = builder.stand_in(Buffer::recv, wide.recv_bytes());
+    const Region from = call.send.all();
+    if (from.bytes > 0) {
+        const Region into = wide.send.all();
+        builder.widen(given(from), operands.part(into.offset, into.bytes));
+        builder.fence();
+    }
+    const Region result = wide.recv.all();
+    return results.part(result.offset, result.bytes);
+}
+
+void narrow_result(const Problem& call, Region wide_result, ScheduleBuilder& builder) {
+    if (wide_result.bytes == 0) return;
+    builder.fence();
+    builder.narrow(wide_result, given(call.recv.all()));
+}
+
+void scale_result(const Problem& problem, ScheduleBuilder& builder) {
+    const Region result = problem.recv.all();
+    if (result.bytes == 0) return;
+    builder.fence();
+    builder.scale(result, result);
 }
 
 }  // namespace
@@ -184,7 +254,16 @@ Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_c
     if (spec.reduces) {
         Result<Reduction> reduction = bind_reduction(call.op, type);
         if (!reduction.is_ok()) return reduction.status();
+        if (place.accumulates) [[unlikely]] {
+            reduction->accumulate_in_float32();
+            signature.accumulates = reduction->accumulates();
+        }
         binding.reduction = *reduction;
+        signature.scale = reduction->scale;
+        if (signature.scale == Scale::divide) [[unlikely]] {
+            WEFT_RETURN_IF_NOT_OK(check_average(spec));
+            binding.reduction.factor = place.ranks;
+        }
         signature.commutative = reduction->commutative;
         signature.combines = place.combines && reduction->kernel != nullptr;
         signature.reproducible = place.reproducible && !reduction->exact;
@@ -224,8 +303,11 @@ Status check_memory(const Binding& binding, const BufferUses& uses, DeviceMemory
 
 Result<Schedule> build_schedule(const Signature& signature, const CallContext& place,
                                 const Selector& selector, bool is_checked) {
-    BoundProblem bound(signature, place);
-    Problem& problem = bound.problem;
+    const BoundProblem call(signature, place);
+    std::optional<BoundProblem> wide;
+    if (signature.accumulates) wide.emplace(widened(signature), place);
+    Problem problem = wide ? wide->problem : call.problem;
+    Region wide_result;
     static const Selector nothing_forced;
     const Selector& chooser = signature.of_library ? nothing_forced : selector;
     Result<Choice> choice = chooser.choose(problem.agreed);
@@ -233,7 +315,15 @@ Result<Schedule> build_schedule(const Signature& signature, const CallContext& p
     problem.agreed.tuning = choice->tuning;
     ScheduleBuilder builder(place.rank, place.ranks);
     if (is_checked) Agreement::add_to(builder, place);
+    if (wide)
+        wide_result = widen_operands(call.problem, problem, builder);
+    else if (signature.scale == Scale::multiply)
+        scale_operands(problem, builder);
     choice->algorithm->build(problem, builder);
+    if (wide)
+        narrow_result(call.problem, wide_result, builder);
+    else if (signature.scale == Scale::divide)
+        scale_result(problem, builder);
     return builder.seal();
 }
 

@@ -24,6 +24,7 @@ bool operator==(const Signature& left, const Signature& right) {
     if (left.collective != right.collective || left.in_place != right.in_place ||
         left.commutative != right.commutative || left.of_library != right.of_library ||
         left.combines != right.combines || left.reproducible != right.reproducible ||
+        left.scale != right.scale || left.accumulates != right.accumulates ||
         left.root != right.root || left.bytes != right.bytes ||
         left.element_bytes != right.element_bytes || left.unit_bytes != right.unit_bytes) {
         return false;
@@ -38,7 +39,7 @@ std::uint64_t hash_of(const Signature& s) {
     std::uint64_t hash = static_cast<std::uint64_t>(s.bytes) * 0x9e3779b97f4a7c15u;
     // Bits 32 to 37 and 54 to 59 of the hash choose a set of the cache.
     hash ^= static_cast<std::uint64_t>(s.collective) << 32 | std::uint64_t{s.in_place} << 59;
-    hash ^= std::uint64_t{s.commutative} << 58;
+    hash ^= std::uint64_t{s.commutative} << 58 | static_cast<std::uint64_t>(s.scale) << 56;
     hash ^= static_cast<std::uint64_t>(s.root) * 0xbf58476d1ce4e5b9u;
     hash ^= static_cast<std::uint64_t>(s.element_bytes ^ s.unit_bytes) << 52;
     if (!s.has_arrays()) return hash;

@@ -9,6 +9,7 @@
 
 #include "algorithm/collective.h"
 #include "base/status.h"
+#include "reduce/kernel_types.h"
 
 namespace weft {
 
@@ -26,6 +27,8 @@ struct Signature {
     bool of_library = false;    // the library's own call: forced algorithms do not apply
     bool combines = false;      // see algorithm::GlobalArgs
     bool reproducible = false;  // the same
+    Scale scale = Scale::none;  // the operation
+    bool accumulates = false;   // in float32, elements of 16 bits
     std::int32_t root = 0;
     // See algorithm::GlobalArgs; if each rank knows only its own blocks, see
     // algorithm::LocalBlocks.

@@ -173,6 +173,18 @@ Status OwnSchedule::seal() {
     return ok;
 }
 
+namespace {
+
+// Only the program knows what its schedule's operands and results are.
+Status refuse_scaling(weft_op op) {
+    return failure(WEFT_REFUSED_ARGUMENT,
+                   "op = %s; expected an operation that only combines, such as sum: a schedule "
+                   "may scale by its own functions",
+                   op == WEFT_AVG ? op_name(op) : "a premultiplied sum");
+}
+
+}  // namespace
+
 // Binds the reduction, if the schedule reduces. Refuses elements that are not whole or not aligned.
 Result<Reduction> OwnSchedule::bind(weft_type type, weft_op op) const {
     Result<Reduction> reduction(Reduction{});
@@ -182,6 +194,7 @@ Result<Reduction> OwnSchedule::bind(weft_type type, weft_op op) const {
         if (!reduction->kernel && !reduction->user) {
             reduction = bind_reduction(op, type);
             if (!reduction.is_ok()) return reduction;
+            if (reduction->scale != Scale::none) return refuse_scaling(op);
         }
         const auto element = static_cast<std::int64_t>(type_bytes(type));
         const auto alignment = static_cast<std::int64_t>(type_alignment(type));

@@ -89,7 +89,8 @@ class Play {
     }
 
     void compute(Rank r, Instance instance, const Op& op) {
-        if (op.kind == OpKind::copy) {
+        // (Postconditions say what is combined; a scaled value is the same to them.)
+        if (op.kind == OpKind::copy || op.converts()) {
             value_.clear();
             memory(r, op.from_buffer).read(op.from_offset, op.bytes, value_);
             memory(r, op.into_buffer).write(op.into_offset, value_);

@@ -4,12 +4,14 @@
 #include <weft/weft.h>
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "reduce/half.h"
 
 namespace weft::test::random {
 
@@ -131,6 +133,45 @@ T bit_xor(T a, T b) {
     return static_cast<T>(a ^ b);
 }
 
+// The 16-bit formats, by their conversions: these numbers' sums are whole and small, and exact.
+template <class Format>
+std::uint16_t half_of(float value) {
+    return Format::template narrow<RoundTo::nearest>(value);
+}
+template <class Format, float (*function)(float, float)>
+std::uint16_t combine_halves(std::uint16_t a, std::uint16_t b) {
+    return half_of<Format>(function(Format::widen(a), Format::widen(b)));
+}
+template <class Format>
+void make_small_half(std::uint64_t bits, void* element) {
+    store(half_of<Format>(static_cast<float>(static_cast<int>(bits % 9) - 4)), element);
+}
+template <class Format>
+void make_sign_of_half(std::uint64_t bits, void* element) {
+    store(half_of<Format>(bits % 2 == 0 ? 1.0f : -1.0f), element);
+}
+inline void make_rounded_bfloat16(std::uint64_t bits, void* element) {
+    store(half_of<Bfloat16>(0.5f + static_cast<float>(bits >> 40) * 0x1p-24f), element);
+}
+inline bool nearly_equal_bfloat16(const void* left, const void* right) {
+    const float a = Bfloat16::widen(load<std::uint16_t>(left));
+    const float b = Bfloat16::widen(load<std::uint16_t>(right));
+    return std::fabs(a - b) <= 0.15f * std::fabs(b);
+}
+
+template <class T>
+void make_whole_complex(std::uint64_t bits, void* element) {
+    store(std::complex<T>(static_cast<T>(static_cast<int>(bits % 2001) - 1000),
+                          static_cast<T>(static_cast<int>(bits >> 32 & 1023))),
+          element);
+}
+// Their products are exact.
+template <class T>
+void make_unit(std::uint64_t bits, void* element) {
+    static constexpr std::complex<T> units[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    store(units[bits % 4], element);
+}
+
 // Like the pair types of weft/types.h. Few values, so that many are equal.
 template <class T>
 struct Pair {
@@ -217,6 +258,32 @@ void add_reals(std::vector<Arithmetic>& all, const std::string& name, weft_type 
     add("max", WEFT_MAX, make_whole<T>, combine<T, most<T>>);
 }
 
+template <class Format>
+void add_halves(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
+    using Half = std::uint16_t;
+    auto add = [&](const char* op_name, weft_op op, void (*make)(std::uint64_t, void*),
+                   void (*combine)(const void*, void*)) {
+        all.push_back({name + " " + op_name, type, op, User::no, make, combine, equal<Half>});
+    };
+    add("sum", WEFT_SUM, make_small_half<Format>,
+        combine<Half, combine_halves<Format, real_sum<float>>>);
+    add("prod", WEFT_PROD, make_sign_of_half<Format>,
+        combine<Half, combine_halves<Format, real_product<float>>>);
+    add("min", WEFT_MIN, make_small_half<Format>,
+        combine<Half, combine_halves<Format, least<float>>>);
+    add("max", WEFT_MAX, make_small_half<Format>,
+        combine<Half, combine_halves<Format, most<float>>>);
+}
+
+template <class T>
+void add_complex(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
+    using Number = std::complex<T>;
+    all.push_back({name + " sum", type, WEFT_SUM, User::no, make_whole_complex<T>,
+                   combine<Number, real_sum<Number>>, equal<Number>});
+    all.push_back({name + " prod", type, WEFT_PROD, User::no, make_unit<T>,
+                   combine<Number, real_product<Number>>, equal<Number>});
+}
+
 template <class T>
 void add_pairs(std::vector<Arithmetic>& all, const std::string& name, weft_type type) {
     all.push_back({name + " minloc", type, WEFT_MINLOC, User::no, make_pair<T>,
@@ -238,12 +305,20 @@ inline std::vector<Arithmetic> make_all() {
     add_integers<std::uint64_t>(all, "uint64", WEFT_UINT64);
     add_reals<float>(all, "float32", WEFT_FLOAT32);
     add_reals<double>(all, "float64", WEFT_FLOAT64);
+    add_halves<Float16>(all, "float16", WEFT_FLOAT16);
+    add_halves<Bfloat16>(all, "bfloat16", WEFT_BFLOAT16);
+    add_complex<float>(all, "complex64", WEFT_COMPLEX64);
+    add_complex<double>(all, "complex128", WEFT_COMPLEX128);
     add_pairs<float>(all, "float32_int32", WEFT_FLOAT32_INT32);
     add_pairs<double>(all, "float64_int32", WEFT_FLOAT64_INT32);
     add_pairs<std::int32_t>(all, "int32_int32", WEFT_INT32_INT32);
     add_pairs<std::int64_t>(all, "int64_int32", WEFT_INT64_INT32);
     all.push_back({"float64 rounding sum", WEFT_FLOAT64, WEFT_SUM, User::no, make_real,
                    combine<double, real_sum<double>>, nearly_equal, true});
+    all.push_back({"bfloat16 rounding sum", WEFT_BFLOAT16, WEFT_SUM, User::no,
+                   make_rounded_bfloat16,
+                   combine<std::uint16_t, combine_halves<Bfloat16, real_sum<float>>>,
+                   nearly_equal_bfloat16, true});
     all.push_back({"uint64 composition", WEFT_UINT64, WEFT_OP_NULL, User::ordered,
                    make_integer<std::uint64_t>, combine<std::uint64_t, composition>,
                    equal<std::uint64_t>});
@@ -264,7 +339,7 @@ inline const std::vector<Arithmetic>& arithmetics() {
 }
 
 // The last ones need more care than the predefined exact ones, and are tried as often as all others together.
-inline constexpr std::size_t special_arithmetics = 4;
+inline constexpr std::size_t special_arithmetics = 5;
 
 // The function given to weft_op_create; its context is the Arithmetic.
 inline void apply_user_op(const void* in, void* inout, size_t count, weft_type type,
