@@ -278,11 +278,28 @@ static void blocks_of_several_types(void) {
 }
 
 static void reductions(void) {
-    const MPI_Datatype all[] = {
-        MPI_INT,      MPI_LONG,          MPI_SHORT,          MPI_SIGNED_CHAR,   MPI_LONG_LONG,
-        MPI_UNSIGNED, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED_LONG, MPI_INT32_T,
-        MPI_UINT64_T, MPI_AINT,          MPI_FLOAT,          MPI_DOUBLE,        MPI_BYTE,
-        MPI_C_BOOL,   MPI_2INT,          MPI_FLOAT_INT,      MPI_DOUBLE_INT,    MPI_LONG_INT};
+    const MPI_Datatype all[] = {MPI_INT,
+                                MPI_LONG,
+                                MPI_SHORT,
+                                MPI_SIGNED_CHAR,
+                                MPI_LONG_LONG,
+                                MPI_UNSIGNED,
+                                MPI_UNSIGNED_CHAR,
+                                MPI_UNSIGNED_SHORT,
+                                MPI_UNSIGNED_LONG,
+                                MPI_INT32_T,
+                                MPI_UINT64_T,
+                                MPI_AINT,
+                                MPI_FLOAT,
+                                MPI_DOUBLE,
+                                MPI_BYTE,
+                                MPI_C_BOOL,
+                                MPI_2INT,
+                                MPI_FLOAT_INT,
+                                MPI_DOUBLE_INT,
+                                MPI_LONG_INT,
+                                MPI_C_FLOAT_COMPLEX,
+                                MPI_C_DOUBLE_COMPLEX};
     const MPI_Op ops[] = {MPI_SUM,  MPI_PROD, MPI_MIN, MPI_MAX,  MPI_LAND,   MPI_LOR,
                           MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_MINLOC, MPI_MAXLOC};
     const int counts[] = {0, 1, 37};
@@ -293,10 +310,10 @@ static void reductions(void) {
             const MPI_Datatype type = all[t];
             const MPI_Op op = ops[o];
             const int is_real = type == MPI_FLOAT || type == MPI_DOUBLE;
-            const int is_pair = t >= 16;
+            const int is_pair = t >= 16 && t < 20, is_complex = t >= 20;
             int size;
-            if (is_pair != (o >= 10) || (is_real && o >= 4) || (type == MPI_BYTE && (o < 7)) ||
-                (type == MPI_C_BOOL && (o < 4 || o > 6)))
+            if ((is_complex && o >= 2) || is_pair != (o >= 10) || (is_real && o >= 4) ||
+                (type == MPI_BYTE && (o < 7)) || (type == MPI_C_BOOL && (o < 4 || o > 6)))
                 continue;
             ++tried;
             MPI_Type_size(type, &size);
@@ -306,29 +323,29 @@ static void reductions(void) {
                 for (r = 0; r < ranks; ++r) all_counts += of_rank[r] = n * (r % 3);
 /* Numbers whose sums are exact (Open MPI's of short ones do not wrap around), truths that are 0 or 1, and pairs with
    many equal values. */
-#define REFILL()                                                                                \
-    do {                                                                                        \
-        fill();                                                                                 \
-        for (i = 0; i < 2000; ++i) {                                                            \
-            const int v = (i * 5 + rank * 3) % 4;                                               \
-            unsigned char* buffers[3];                                                          \
-            int b;                                                                              \
-            buffers[0] = sent, buffers[1] = theirs, buffers[2] = ours;                          \
-            for (b = 0; b < 3; ++b) {                                                           \
-                unsigned char* at = buffers[b];                                                 \
-                if (type == MPI_FLOAT) ((float*)at)[i] = (float)v;                              \
-                if (type == MPI_DOUBLE) ((double*)at)[i] = v;                                   \
-                if (size == 1 && type != MPI_BYTE) at[i] = (unsigned char)(v + 1);              \
-                if (size == 2) ((short*)at)[i] = (short)(v + 1);                                \
-                if (type == MPI_C_BOOL) at[i] = (unsigned char)(v & 1);                         \
-                if (type == MPI_2INT) ((int*)at)[2 * i] = v, ((int*)at)[2 * i + 1] = rank;      \
-                if (type == MPI_FLOAT_INT)                                                      \
-                    ((float*)at)[2 * i] = (float)v, ((int*)at)[2 * i + 1] = rank;               \
-                if (type == MPI_DOUBLE_INT)                                                     \
-                    ((double*)at)[2 * i] = v, ((int*)at)[4 * i + 2] = rank;                     \
-                if (type == MPI_LONG_INT) ((long*)at)[2 * i] = v, ((int*)at)[4 * i + 2] = rank; \
-            }                                                                                   \
-        }                                                                                       \
+#define REFILL()                                                                                  \
+    do {                                                                                          \
+        fill();                                                                                   \
+        for (i = 0; i < 2000; ++i) {                                                              \
+            const int v = (i * 5 + rank * 3) % 4;                                                 \
+            unsigned char* buffers[3];                                                            \
+            int b;                                                                                \
+            buffers[0] = sent, buffers[1] = theirs, buffers[2] = ours;                            \
+            for (b = 0; b < 3; ++b) {                                                             \
+                unsigned char* at = buffers[b];                                                   \
+                if (type == MPI_FLOAT || type == MPI_C_FLOAT_COMPLEX) ((float*)at)[i] = (float)v; \
+                if (type == MPI_DOUBLE || type == MPI_C_DOUBLE_COMPLEX) ((double*)at)[i] = v;     \
+                if (size == 1 && type != MPI_BYTE) at[i] = (unsigned char)(v + 1);                \
+                if (size == 2) ((short*)at)[i] = (short)(v + 1);                                  \
+                if (type == MPI_C_BOOL) at[i] = (unsigned char)(v & 1);                           \
+                if (type == MPI_2INT) ((int*)at)[2 * i] = v, ((int*)at)[2 * i + 1] = rank;        \
+                if (type == MPI_FLOAT_INT)                                                        \
+                    ((float*)at)[2 * i] = (float)v, ((int*)at)[2 * i + 1] = rank;                 \
+                if (type == MPI_DOUBLE_INT)                                                       \
+                    ((double*)at)[2 * i] = v, ((int*)at)[4 * i + 2] = rank;                       \
+                if (type == MPI_LONG_INT) ((long*)at)[2 * i] = v, ((int*)at)[4 * i + 2] = rank;   \
+            }                                                                                     \
+        }                                                                                         \
     } while (0)
 #define COMPARE_REDUCTION(mpi, nbc)   \
     do {                              \
@@ -372,7 +389,50 @@ static void reductions(void) {
             }
         }
     }
-    EXPECT(tried == 12 * 10 + 2 * 4 + 3 + 3 + 4 * 2);
+    EXPECT(tried == 12 * 10 + 2 * 4 + 3 + 3 + 4 * 2 + 2 * 2);
+}
+
+/* Affine maps x -> a x + b modulo 2^32, as pairs; their composition does not commute. */
+static void compose(void* in, void* inout, int* count, MPI_Datatype* type) {
+    const unsigned* left = (const unsigned*)in;
+    unsigned* right = (unsigned*)inout;
+    int i;
+    (void)type;
+    for (i = 0; i < 2 * *count; i += 2) {
+        right[i + 1] = left[i] * right[i + 1] + left[i + 1];
+        right[i] *= left[i];
+    }
+}
+
+/* The program's own operations, on its own types and predefined ones. */
+static void own_operations(void) {
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Datatype maps;
+    MPI_Op sums, composes;
+    int r, of_rank[max_ranks], n;
+    MPI_Type_contiguous(2, MPI_UNSIGNED, &maps);
+    MPI_Type_commit(&maps);
+    MPI_Op_create(sum_of_ints, 1, &sums);
+    MPI_Op_create(compose, 0, &composes);
+    for (n = 0; n < 1000; n = 7 * n + 1) {
+        const int root = n % ranks;
+        for (r = 0; r < ranks; ++r) of_rank[r] = r % 3 * (n / ranks / 3);
+        COMPARE(MPI_Allreduce(sent, theirs, n, MPI_INT, sums, world),
+                NBC_Iallreduce(sent, ours, n, MPI_INT, sums, world, &handle), n, 0);
+        COMPARE(MPI_Allreduce(sent, theirs, n, maps, composes, world),
+                NBC_Iallreduce(sent, ours, n, maps, composes, world, &handle), n, 1);
+        COMPARE(
+            MPI_Reduce(sent, theirs, n, maps, composes, root, world),
+            NBC_Ireduce(sent, rank == root ? ours : NULL, n, maps, composes, root, world, &handle),
+            n, 2);
+        COMPARE(MPI_Scan(sent, theirs, n, maps, composes, world),
+                NBC_Iscan(sent, ours, n, maps, composes, world, &handle), n, 3);
+        COMPARE(MPI_Reduce_scatter(sent, theirs, of_rank, maps, composes, world),
+                NBC_Ireduce_scatter(sent, ours, of_rank, maps, composes, world, &handle), n, 4);
+    }
+    MPI_Op_free(&sums);
+    MPI_Op_free(&composes);
+    MPI_Type_free(&maps);
 }
 
 static void refused(void) {
@@ -393,7 +453,12 @@ static void refused(void) {
     EXPECT(NBC_Iallreduce(z, z + 1, 1, MPI_INT, MPI_MAXLOC, world, &handle) ==
            NBC_OP_NOT_SUPPORTED);
     MPI_Op_create(sum_of_ints, 1, &own_op);
-    EXPECT(NBC_Iscan(z, z + 1, 1, MPI_INT, own_op, world, &handle) == NBC_OP_NOT_SUPPORTED);
+    EXPECT(NBC_Iscan(z, z + 1, 1, gaps, own_op, world, &handle) == NBC_DATATYPE_NOT_SUPPORTED);
+    EXPECT(NBC_Iscan(z, z + 1, 1, MPI_INT, MPI_OP_NULL, world, &handle) == NBC_OP_NOT_SUPPORTED);
+    EXPECT(NBC_Sched_create(&schedule) == NBC_OK);
+    EXPECT(NBC_Sched_op(&n, 0, &n, 0, &m, 0, 1, MPI_INT, own_op, &schedule) ==
+           NBC_OP_NOT_SUPPORTED);
+    NBC_Sched_free(&schedule);
     MPI_Op_free(&own_op);
     EXPECT(NBC_Ibcast(&n, 1, MPI_INT, ranks, world, &handle) == NBC_INVALID_PARAM);
     EXPECT(NBC_Ibcast(&n, 1, MPI_INT, -1, world, &handle) == NBC_INVALID_PARAM);
@@ -976,6 +1041,7 @@ int main(int argc, char** argv) {
         {"collectives", collectives},
         {"types_on_two_sides", types_on_two_sides},
         {"reductions", reductions},
+        {"own_operations", own_operations},
         {"refused", refused},
         {"communicators", communicators},
         {"a_part_first", a_part_first},

@@ -25,6 +25,8 @@ INSTANTIATE_TEST_SUITE_P(On, Nbc, testing::ValuesIn(mpis()), name_of_mpi);
 TEST_P(Nbc, CollectivesMoveWhatTheMpisDo) { expect("collectives types_on_two_sides neighbors"); }
 TEST_P(Nbc, BlocksMayHaveSeveralTypes) { expect("blocks_of_several_types"); }
 TEST_P(Nbc, ReductionsGiveWhatTheMpisDo) { expect("reductions"); }
+
+TEST_P(Nbc, OperationsOfTheProgramGiveWhatTheMpisDo) { expect("own_operations"); }
 TEST_P(Nbc, RefusesWhatItCannotDo) { expect("refused"); }
 TEST_P(Nbc, CommunicatorsAreMadeAtFirstUse) { expect("communicators"); }
 TEST_P(Nbc, WhatBeginsAsAPartIsAJobOfItsOwn) { expect("a_part_first"); }

@@ -32,9 +32,10 @@ extern "C" {
 #define NBC_OOR 1       /* out of memory or descriptors */
 #define NBC_BAD_SCHED 2 /* a schedule is not committed, or was before; or see NBC_Start */
 #define NBC_CONTINUE 3  /* not done yet */
-/* A reduction of a type that Weft does not have; in schedules, a type that is not contiguous. */
+/* A reduction of a type that Weft does not have; in schedules and by the program's operations, a
+   type that is not contiguous. */
 #define NBC_DATATYPE_NOT_SUPPORTED 4
-#define NBC_OP_NOT_SUPPORTED 5 /* user-defined, or not for this type */
+#define NBC_OP_NOT_SUPPORTED 5 /* not for this type; in schedules, user-defined */
 #define NBC_NOT_IMPLEMENTED 6  /* intercommunicators; NBC_Sched_unpack */
 #define NBC_INVALID_PARAM 7
 #define NBC_INVALID_TOPOLOGY_COMM 8 /* the communicator has no topology */
@@ -154,6 +155,7 @@ static WEFT_INLINE void weft_nbc_drop(struct weft_nbc_call* call) {
     if (call->unpacks.type != MPI_DATATYPE_NULL) MPI_Type_free(&call->unpacks.type);
     for (i = 0; call->types && i < call->unpacks.blocks; ++i)
         if (call->types[i] != MPI_DATATYPE_NULL) MPI_Type_free(&call->types[i]);
+    if (call->op != WEFT_OP_NULL) weft_op_free(&call->op);
     if (call->is_schedule && call->request) weft_request_free(&call->request);
     for (i = 0; i < call->owned; ++i) free(call->own[i]);
     free(call);

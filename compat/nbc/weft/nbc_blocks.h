@@ -56,6 +56,9 @@ struct weft_nbc_call {
     int is_schedule;       /* the request is persistent: freed when done */
     weft_nbc_side unpacks; /* if it has blocks: what arrives packed */
     MPI_Datatype* types;   /* owned, for its blocks, if each has its own */
+    weft_op op;            /* owned, of a reduction by the program's operation `combines`, */
+    MPI_Op combines;       /* whose elements are of the type `combined` */
+    MPI_Datatype combined;
     int owned;
     void* own[10];
 };

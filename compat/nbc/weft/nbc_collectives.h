@@ -174,7 +174,8 @@ enum {
     WEFT_NBC_REAL = 4,
     WEFT_NBC_LOGICAL = 8,
     WEFT_NBC_BYTES = 16,
-    WEFT_NBC_PAIR = 32
+    WEFT_NBC_PAIR = 32,
+    WEFT_NBC_COMPLEX = 64
 };
 
 static WEFT_INLINE int weft_nbc_is_among(MPI_Datatype type, const MPI_Datatype* types, int count) {
@@ -217,6 +218,15 @@ static WEFT_INLINE int weft_nbc_kind(MPI_Datatype type) {
         MPI_REAL8,
 #endif
     };
+    const MPI_Datatype complexes[] = {
+        MPI_C_FLOAT_COMPLEX,    MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+#ifdef MPI_CXX_FLOAT_COMPLEX
+        MPI_CXX_FLOAT_COMPLEX,
+#endif
+#ifdef MPI_CXX_DOUBLE_COMPLEX
+        MPI_CXX_DOUBLE_COMPLEX,
+#endif
+    };
     const MPI_Datatype logicals[] = {MPI_C_BOOL, MPI_LOGICAL};
     const MPI_Datatype pairs[] = {MPI_DOUBLE_INT, MPI_FLOAT_INT, MPI_2INT, MPI_LONG_INT,
                                   MPI_2INTEGER};
@@ -227,6 +237,7 @@ static WEFT_INLINE int weft_nbc_kind(MPI_Datatype type) {
     if (WEFT_NBC_IS_AMONG(reals)) return WEFT_NBC_REAL;
     if (WEFT_NBC_IS_AMONG(unsigneds)) return WEFT_NBC_UNSIGNED;
     if (WEFT_NBC_IS_AMONG(logicals)) return WEFT_NBC_LOGICAL;
+    if (WEFT_NBC_IS_AMONG(complexes)) return WEFT_NBC_COMPLEX;
     return WEFT_NBC_IS_AMONG(pairs) ? WEFT_NBC_PAIR : 0;
 #undef WEFT_NBC_IS_AMONG
 }
@@ -241,7 +252,7 @@ static WEFT_INLINE int weft_nbc_reduction(MPI_Datatype type, MPI_Op op, weft_typ
         weft_op weft;
         int kinds;
     } ops[] = {
-        {MPI_SUM, WEFT_SUM, 7},    {MPI_PROD, WEFT_PROD, 7},      {MPI_MIN, WEFT_MIN, 7},
+        {MPI_SUM, WEFT_SUM, 71},   {MPI_PROD, WEFT_PROD, 71},     {MPI_MIN, WEFT_MIN, 7},
         {MPI_MAX, WEFT_MAX, 7},    {MPI_LAND, WEFT_LAND, 11},     {MPI_LOR, WEFT_LOR, 11},
         {MPI_LXOR, WEFT_LXOR, 11}, {MPI_BAND, WEFT_BAND, 19},     {MPI_BOR, WEFT_BOR, 19},
         {MPI_BXOR, WEFT_BXOR, 19}, {MPI_MINLOC, WEFT_MINLOC, 32}, {MPI_MAXLOC, WEFT_MAXLOC, 32}};
@@ -258,6 +269,9 @@ static WEFT_INLINE int weft_nbc_reduction(MPI_Datatype type, MPI_Op op, weft_typ
                    : size == 8             ? WEFT_INT32_INT32
                                            : WEFT_INT64_INT32;
         if (type == MPI_2INTEGER && size != 8) return NBC_DATATYPE_NOT_SUPPORTED;
+    } else if (kind == WEFT_NBC_COMPLEX) {
+        *element = size == 8 ? WEFT_COMPLEX64 : WEFT_COMPLEX128;
+        if (size != 8 && size != 16) return NBC_DATATYPE_NOT_SUPPORTED;
     } else if (place == 4 || (kind == WEFT_NBC_REAL && place < 2)) {
         return NBC_DATATYPE_NOT_SUPPORTED;
     } else if (kind == WEFT_NBC_REAL) {
@@ -271,6 +285,53 @@ static WEFT_INLINE int weft_nbc_reduction(MPI_Datatype type, MPI_Op op, weft_typ
         return NBC_OK;
     }
     return NBC_OP_NOT_SUPPORTED;
+}
+
+/* Weft calls this in the program's tests and waits. */
+static WEFT_INLINE void weft_nbc_apply(const void* in, void* inout, size_t count, weft_type type,
+                                       void* context) {
+    const struct weft_nbc_call* call = (const struct weft_nbc_call*)context;
+    const size_t at_once = (size_t)1 << 20;
+    const char* from = (const char*)in;
+    char* into = (char*)inout;
+    int size;
+    (void)type;
+    MPI_Type_size(call->combined, &size);
+    while (count > 0) {
+        const size_t now = count < at_once ? count : at_once;
+        MPI_Reduce_local((void*)(uintptr_t)from, into, (int)now, call->combined, call->combines);
+        from += now * (size_t)size;
+        into += now * (size_t)size;
+        count -= now;
+    }
+}
+
+static WEFT_INLINE int weft_nbc_is_predefined(MPI_Op op) {
+    const MPI_Op all[] = {MPI_OP_NULL, MPI_SUM,    MPI_PROD,   MPI_MIN,    MPI_MAX,
+                          MPI_LAND,    MPI_LOR,    MPI_LXOR,   MPI_BAND,   MPI_BOR,
+                          MPI_BXOR,    MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE};
+    int i;
+    for (i = 0; i < (int)(sizeof all / sizeof *all); ++i)
+        if (op == all[i]) return 1;
+    return 0;
+}
+
+/* The program's operation and its elements, as Weft takes them. They must exist until the call is
+   done. */
+static WEFT_INLINE int weft_nbc_own_reduction(struct weft_nbc_call* call, MPI_Datatype type,
+                                              MPI_Op op, weft_type* element, weft_op* combines) {
+    int commutes = 0, size = 0;
+    weft_status status;
+    if (type == MPI_DATATYPE_NULL || !weft_nbc_is_plain(type)) return NBC_DATATYPE_NOT_SUPPORTED;
+    MPI_Type_size(type, &size);
+    if (size < 1 || size > WEFT_OPAQUE_MAX) return NBC_DATATYPE_NOT_SUPPORTED;
+    MPI_Op_commutative(op, &commutes);
+    call->combined = type;
+    call->combines = op;
+    status = weft_op_create_confined(weft_nbc_apply, commutes, call, &call->op);
+    *element = WEFT_OPAQUE(size);
+    *combines = call->op;
+    return weft_nbc_code(status);
 }
 
 enum { WEFT_NBC_REDUCE, WEFT_NBC_ALLREDUCE, WEFT_NBC_SCAN, WEFT_NBC_REDUCE_SCATTER };
@@ -287,7 +348,11 @@ static WEFT_INLINE int weft_nbc_combine(int which, const void* sendbuf, void* re
     weft_status status;
     size_t* sizes = NULL;
     int i, code = weft_nbc_begin(handle, comm, &own, &call);
-    if (code == NBC_OK) code = weft_nbc_reduction(datatype, op, &type, &combines);
+    if (code == NBC_OK) {
+        code = weft_nbc_is_predefined(op)
+                   ? weft_nbc_reduction(datatype, op, &type, &combines)
+                   : weft_nbc_own_reduction(call, datatype, op, &type, &combines);
+    }
     if (code == NBC_OK && count < 0) code = NBC_INVALID_PARAM;
     if (code == NBC_OK && counts) {
         sizes = (size_t*)weft_nbc_own(call, (size_t)own->ranks * sizeof *sizes);
