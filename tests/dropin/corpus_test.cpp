@@ -388,6 +388,20 @@ TEST_P(DropIn, PredefinedReductions) {
     }
 }
 
+// Also where the MPI does not let Weft in.
+TEST_P(DropIn, ReductionsWithoutTheMpiAreTakenAtEveryLevel) {
+    for (const char* level : {"threads=single", "threads=multiple"}) {
+        const Finished done = expect_ok(2, {level, "reductions_without_the_mpi"});
+        if (!is_preloaded()) continue;
+        auto tables = statistics_in(done.err);
+        ASSERT_EQ(tables.size(), 2u) << done.err;
+        for (auto& rows : tables) {
+            EXPECT_EQ(rows["MPI_Iallreduce"].left, Calls{}) << level << done.err;
+            EXPECT_GT(rows["MPI_Iallreduce"].taken, 10) << level;
+        }
+    }
+}
+
 // Where the MPI does not let Weft in, it gets those for which Weft has no loop, for the reason that the page gives.
 TEST_P(DropIn, PredefinedReductionsOfOneThread) {
     if (!is_preloaded()) GTEST_SKIP() << "is about Weft";

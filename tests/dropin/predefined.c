@@ -186,6 +186,78 @@ static void predefined_reductions(void) {
     if (world_rank == 0) printf("refused %d of %d\n", refused, count_of_types * USER_SUM);
 }
 
-const Section predefined_sections[] = {{"predefined_reductions", predefined_reductions,
+/* --- Those that Weft combines without the MPI ---------------------------------------------------- */
+
+/* Small numbers; everything between them is zero. */
+static void fill_numbers(char* at, MPI_Datatype type, int rank) {
+    MPI_Aint lb, extent;
+    int i;
+    CALL(MPI_Type_get_extent(type, &lb, &extent));
+    memset(at, 0, BYTES);
+    for (i = 0; i < ELEMENTS; ++i, at += extent) {
+        const int number = (i * 7 + rank * 5) % 11 - 3;
+        if (type == MPI_SHORT_INT) {
+            *(short*)at = (short)(number % 2);
+            *(int*)(at + sizeof(int)) = number;
+        } else if (type == MPI_LONG_DOUBLE_INT) {
+            *(long double*)at = number % 2;
+            *(int*)(at + sizeof(long double)) = number;
+        } else if (type == MPI_LONG_DOUBLE) {
+            *(long double*)at = number;
+        } else if (extent == 2 * sizeof(long double)) {
+            ((long double*)at)[0] = number;
+            ((long double*)at)[1] = i;
+        } else if (extent == 2 * sizeof(double)) {
+            ((double*)at)[0] = number;
+            ((double*)at)[1] = i;
+        } else {
+            ((float*)at)[0] = (float)number;
+            ((float*)at)[1] = (float)i;
+        }
+    }
+}
+
+static void reductions_without_the_mpi(void) {
+    static char in[2][BYTES], out[BYTES], mine[BYTES], wanted[BYTES];
+    const struct {
+        MPI_Datatype type;
+        MPI_Op op;
+    } all[] = {{MPI_C_FLOAT_COMPLEX, MPI_SUM},
+               {MPI_C_DOUBLE_COMPLEX, MPI_SUM},
+               {MPI_CXX_FLOAT_COMPLEX, MPI_SUM},
+               {MPI_CXX_DOUBLE_COMPLEX, MPI_SUM},
+               {MPI_COMPLEX, MPI_SUM},
+               {MPI_DOUBLE_COMPLEX, MPI_SUM},
+               {MPI_LONG_DOUBLE, MPI_SUM},
+               {MPI_LONG_DOUBLE, MPI_PROD},
+               {MPI_LONG_DOUBLE, MPI_MIN},
+               {MPI_LONG_DOUBLE, MPI_MAX},
+               {MPI_SHORT_INT, MPI_MINLOC},
+               {MPI_SHORT_INT, MPI_MAXLOC},
+               {MPI_LONG_DOUBLE_INT, MPI_MINLOC},
+               {MPI_LONG_DOUBLE_INT, MPI_MAXLOC},
+               {MPI_C_LONG_DOUBLE_COMPLEX, MPI_SUM}};
+    int i, rank, bytes;
+    if (world_ranks != 2) fail(__FILE__, __LINE__, "not two ranks");
+    for (i = 0; i < (int)(sizeof all / sizeof *all); ++i) {
+        MPI_Request request;
+        bytes = 0;
+        if (all[i].type != MPI_DATATYPE_NULL) CALL(MPI_Type_size(all[i].type, &bytes));
+        if (bytes == 0) continue; /* Fortran's, of an MPI without Fortran */
+        doing("reduction %d", i);
+        for (rank = 0; rank < 2; ++rank) fill_numbers(in[rank], all[i].type, rank);
+        memset(out, 0, sizeof out);
+        CALL(MPI_Iallreduce(in[world_rank], out, ELEMENTS, all[i].type, all[i].op, MPI_COMM_WORLD,
+                            &request));
+        CALL(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CALL(MPI_Reduce_local(in[0], in[1], ELEMENTS, all[i].type, all[i].op));
+        CHECK(packed(out, all[i].type, mine) == packed(in[1], all[i].type, wanted));
+        CHECK(!memcmp(mine, wanted, (size_t)packed(in[1], all[i].type, wanted)));
+    }
+}
+
+const Section predefined_sections[] = {{"reductions_without_the_mpi", reductions_without_the_mpi,
+                                        "those that Weft combines by loops of its own"},
+                                       {"predefined_reductions", predefined_reductions,
                                         "every predefined type by every predefined operation"},
                                        {NULL, NULL, NULL}};

@@ -16,12 +16,27 @@ namespace weft::dropin {
 namespace {
 
 // `character`: bytes that an MPI may combine as numbers.
-enum class ElementKind { bytes, character, signed_integer, unsigned_integer, floating, pair };
+enum class ElementKind {
+    bytes,
+    character,
+    signed_integer,
+    unsigned_integer,
+    floating,
+    complex_number,
+    pair
+};
 
 struct Predefined {
     MPI_Datatype handle;
     ElementKind kind;
     weft_type pair = WEFT_BYTE;
+};
+
+// Those that Weft does not have.
+struct OwnType {
+    MPI_Datatype handle;
+    OwnElement element;
+    MPI_Count size;  // of a packed element
 };
 
 auto& known = lasting<HandleMap<MPI_Datatype, TypeFacts>>();
@@ -50,6 +65,10 @@ std::optional<weft_type> element_of(const Predefined& type, TypeFacts& facts) {
         case ElementKind::floating:
             if (size == 4) return WEFT_FLOAT32;
             if (size == 8) return WEFT_FLOAT64;
+            return std::nullopt;
+        case ElementKind::complex_number:
+            if (size == 8) return WEFT_COMPLEX64;
+            if (size == 16) return WEFT_COMPLEX128;
             return std::nullopt;
         case ElementKind::signed_integer:
         case ElementKind::unsigned_integer:
@@ -226,6 +245,14 @@ void learn(const Predefined& type) {
     if (facts->element) add(type.handle, std::move(facts));
 }
 
+void learn(const OwnType& type) {
+    if (type.handle == MPI_DATATYPE_NULL) return;
+    std::unique_ptr<TypeFacts> facts = look_at(type.handle);
+    if (!facts || facts->size != type.size) return;
+    facts->own_element = type.element;
+    add(type.handle, std::move(facts));
+}
+
 }  // namespace
 
 MPI_Comm comm_alone() { return packing; }
@@ -264,6 +291,10 @@ int learn_predefined_types() {
         {MPI_CXX_BOOL, ElementKind::unsigned_integer},
         {MPI_FLOAT, ElementKind::floating},
         {MPI_DOUBLE, ElementKind::floating},
+        {MPI_C_FLOAT_COMPLEX, ElementKind::complex_number},
+        {MPI_C_DOUBLE_COMPLEX, ElementKind::complex_number},
+        {MPI_CXX_FLOAT_COMPLEX, ElementKind::complex_number},
+        {MPI_CXX_DOUBLE_COMPLEX, ElementKind::complex_number},
         {MPI_FLOAT_INT, ElementKind::pair, WEFT_FLOAT32_INT32},
         {MPI_DOUBLE_INT, ElementKind::pair, WEFT_FLOAT64_INT32},
         {MPI_LONG_INT, ElementKind::pair, WEFT_INT64_INT32},
@@ -278,9 +309,20 @@ int learn_predefined_types() {
         {MPI_REAL4, ElementKind::floating},
         {MPI_REAL8, ElementKind::floating},
         {MPI_DOUBLE_PRECISION, ElementKind::floating},
+        {MPI_COMPLEX, ElementKind::complex_number},
+        {MPI_DOUBLE_COMPLEX, ElementKind::complex_number},
         {MPI_2INTEGER, ElementKind::pair, WEFT_INT32_INT32},
     };
     for (const Predefined& type : types) learn(type);
+    constexpr MPI_Count long_double = sizeof(long double);
+    const OwnType own_types[] = {
+        {MPI_LONG_DOUBLE, OwnElement::long_double, long_double},
+        {MPI_C_LONG_DOUBLE_COMPLEX, OwnElement::long_double_complex, 2 * long_double},
+        {MPI_CXX_LONG_DOUBLE_COMPLEX, OwnElement::long_double_complex, 2 * long_double},
+        {MPI_SHORT_INT, OwnElement::short_int, sizeof(short) + sizeof(int)},
+        {MPI_LONG_DOUBLE_INT, OwnElement::long_double_int, long_double + sizeof(int)},
+    };
+    for (const OwnType& type : own_types) learn(type);
     return MPI_SUCCESS;
 }
 
@@ -469,9 +511,15 @@ bool has_loop(weft_op op, weft_type type) {
     const bool is_arithmetic =
         op == WEFT_SUM || op == WEFT_PROD || op == WEFT_MIN || op == WEFT_MAX;
     if (type == WEFT_BYTE) return is_bitwise;
+    // An MPI's products follow C's, which has special cases for infinities.
+    if (type == WEFT_COMPLEX64 || type == WEFT_COMPLEX128) return op == WEFT_SUM;
     if (type >= WEFT_FLOAT32_INT32) return is_location;
     if (type >= WEFT_FLOAT32) return is_arithmetic;
     return !is_location;
+}
+
+bool has_own_loop(MPI_Op op, const TypeFacts& type) {
+    return own_loop(predefined_op(op), type.own_element) != nullptr;
 }
 
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
@@ -480,8 +528,10 @@ CombiningByMpi* combining(MPI_Op op, TypeFacts& type) {
     auto combining = std::make_unique<CombiningByMpi>();
     combining->op = op;
     combining->type = &type;
-    const auto create = Exclusive::has_several_threads ? weft_op_create : weft_op_create_confined;
-    if (create(combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
+    const weft_op_function own = own_loop(predefined_op(op), type.own_element);
+    const auto create =
+        own || Exclusive::has_several_threads ? weft_op_create : weft_op_create_confined;
+    if (create(own ? own : combine, commutes, combining.get(), &combining->weft) != WEFT_OK)
         throw std::bad_alloc();
     keep(type);
     const Exclusive exclusive;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "mpi_dropin/part/own_loops.h"
 #include "mpi_dropin/part/program_call.h"
 #include "mpi_dropin/part/underneath.h"
 
@@ -23,6 +24,7 @@ struct TypeFacts {
     MPI_Count span = 0;     // from the first byte to the last
     bool is_plain = false;  // elements are `size` bytes from true_lb on, in order and contiguous
     std::optional<weft_type> element{};  // Weft's type of the same elements; predefined types only
+    OwnElement own_element = OwnElement::none;  // otherwise, if there are loops for it
     std::atomic<int> ops{
         -1};        // of MPI by which this MPI combines it (reductions.h); -1: not known yet
     int users = 0;  // operations that need the handle later
@@ -69,8 +71,12 @@ weft_op predefined_op(MPI_Op op);
 // Whether Weft itself combines elements of `type` by one of its own operations.
 bool has_loop(weft_op op, weft_type type);
 
-// An operation that lets the MPI combine elements of `type`; Weft's elements are their bytes
-// without gaps. With MPI_THREAD_MULTIPLE in any thread, otherwise only inside the program's calls.
+// Whether elements of `type` are combined here, without the MPI: in any thread.
+bool has_own_loop(MPI_Op op, const TypeFacts& type);
+
+// An operation that combines elements of `type` by their own loop, or lets the MPI do it; Weft's
+// elements are their bytes without gaps. The MPI does it with MPI_THREAD_MULTIPLE in any thread,
+// otherwise only inside the program's calls.
 // It needs the handles of both until forget(). Null: no memory.
 struct CombiningByMpi;
 CombiningByMpi* combining(MPI_Op op, TypeFacts& type);

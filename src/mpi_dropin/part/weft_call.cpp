@@ -164,7 +164,8 @@ Taker prepare_callbacks(Operation& operation, const ProgramCall& program, TypeFa
     const bool is_in_place = is_root && program.send.at == MPI_IN_PLACE;
     const bool has_blocks = operation.collective == MpiCollective::Reduce_scatter ||
                             operation.collective == MpiCollective::Reduce_scatter_block;
-    if (!calls_back || type.size > WEFT_OPAQUE_MAX) return Taker::the_mpi;
+    if (!calls_back && !has_own_loop(program.op, type)) return Taker::the_mpi;
+    if (type.size > WEFT_OPAQUE_MAX) return Taker::the_mpi;
     const std::int64_t sent = operation.collective == MpiCollective::Reduce_scatter_block
                                   ? elements * operation.comm->ranks
                                   : elements;
