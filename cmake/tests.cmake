@@ -195,3 +195,17 @@ foreach(file IN LISTS report_tests)
     add_test(NAME report/${short} COMMAND ${command})
     set_tests_properties(report/${short} PROPERTIES LABELS report SKIP_RETURN_CODE 77 TIMEOUT 120)
 endforeach()
+
+# The Python module, which tests/python/run.py builds; not for a Python without the sanitizer's runtime.
+foreach(which oldest newest between)
+    if(NOT WEFT_PYTHON)
+        set(command sh -c "echo 'skipped: no python3'; exit 77")
+    elseif("${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
+        set(command sh -c "echo 'skipped: Python is built without the sanitizer'; exit 77")
+    else()
+        set(command ${WEFT_PYTHON} -B ${PROJECT_SOURCE_DIR}/tests/python/run.py ${which} ${CMAKE_BINARY_DIR}
+                    ${CMAKE_COMMAND} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM} ${CMAKE_CXX_COMPILER})
+    endif()
+    add_test(NAME python/${which} COMMAND ${command})
+    set_tests_properties(python/${which} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT ${WEFT_TEST_TIMEOUT})
+endforeach()

@@ -12,7 +12,7 @@ TEST(Contributing, NamesFilesThatExist) {
     const std::string text = content(WEFT_SOURCE_DIR "/CONTRIBUTING.md");
     int paths = 0;
     for (const Match& path :
-         matches_in(text, "`((src|include|tests|tools|bench|docs|cmake)/[^`]*)`")) {
+         matches_in(text, "`((src|include|tests|tools|bench|docs|cmake|python)/[^`]*)`")) {
         const std::string& name = path[1];
         if (name.find_first_of("<{*") != std::string::npos) continue;  // a pattern
         EXPECT_TRUE(std::filesystem::exists(WEFT_SOURCE_DIR "/" + name)) << name;

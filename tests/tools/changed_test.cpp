@@ -11,7 +11,7 @@ class Changed : public testing::Test {
             GTEST_SKIP() << "no git, python3";
         const Finished copied =
             run("cd " WEFT_SOURCE_DIR
-                " && cp -r --parents dev *.md docs/man src include tests tools '" +
+                " && cp -r --parents dev *.md docs/man src include python tests tools '" +
                 tree() + "'" + " && cd '" + tree() + "' && git init -q . && git add -A -f && " +
                 "git -c user.name=a -c user.email=a@b -c commit.gpgsign=false commit -qm all");
         ASSERT_EQ(copied.status, 0) << copied.err;
@@ -39,7 +39,7 @@ TEST_F(Changed, ATestAffectsItsSuiteAPageTheInstallation) {
 
 TEST_F(Changed, TheProgramAffectsWhatStartsRanks) {
     change("tools/weft/main.cpp");
-    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, mpi, dropin, apps\n");
+    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, python, mpi, dropin, apps\n");
 }
 
 TEST_F(Changed, TheReportAffectsItself) {
@@ -48,10 +48,16 @@ TEST_F(Changed, TheReportAffectsItself) {
     EXPECT_EQ(chosen(), "chosen: report\n");
 }
 
+TEST_F(Changed, ThePythonModuleAffectsItself) {
+    change("python/weft/__init__.py");
+    change("tests/python/run.py");
+    EXPECT_EQ(chosen(), "chosen: python\n");
+}
+
 TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
-        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, mpi, dropin, apps\n";
+        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, mpi, dropin, apps\n";
     EXPECT_EQ(chosen(), all);
     ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
     change("src/base/status.h");

@@ -1,0 +1,83 @@
+#include "operation.h"
+
+#include <cstring>
+#include <string>
+
+#include "types.h"
+
+namespace weft_python {
+namespace {
+
+// The dtype of elements for numpy.frombuffer.
+nb::object dtype_of(weft_type type, std::size_t bytes) {
+    const Type* const known = find_named_type(name_of_type(type));
+    const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
+    if (!known) return dtype(("V" + std::to_string(bytes)).c_str());
+    const char* const separator = std::strchr(known->name, '_');
+    if (!separator) return dtype(std::string(known->name) == "byte" ? "S1" : known->name);
+    // A pair of a value and an index, as a C compiler lays it out.
+    const std::string value(known->name, separator);
+    nb::list fields;
+    fields.append(nb::make_tuple("value", value.c_str()));
+    fields.append(nb::make_tuple("index", separator + 1));
+    return dtype(fields, nb::arg("align") = true);
+}
+
+}  // namespace
+
+Op::Op(nb::object function, bool commutes) : name_("of the program"), function_(function) {
+    check(weft_op_create(&Op::combine, commutes, this, &handle_), "Op");
+}
+
+Op::~Op() {
+    if (is_of_program()) (void)weft_op_free(&handle_);
+}
+
+void Op::combine(const void* in, void* inout, std::size_t count, weft_type type, void* op) {
+    const Op& self = *static_cast<const Op*>(op);
+    call_in_any_thread("the function of a weft.Op", [&] {
+        const std::size_t bytes = weft_type_size(type);
+        const LentMemory left(in, count * bytes, false);
+        const LentMemory right(inout, count * bytes, true);
+        const nb::object from = nb::module_::import_("numpy").attr("frombuffer");
+        const nb::object dtype = dtype_of(type, bytes);
+        self.function_(from(left.view(), dtype), from(right.view(), dtype));
+    });
+}
+
+void define_operations(nb::module_& module) {
+    nb::class_<Op>(module, "Op", R"(
+A reduction operation.
+
+Parameters
+----------
+function : callable
+    `function(a, b)` sets `b[...] = a op b`, element by element, for arrays of NumPy's that it must
+    not keep. It must be associative, and runs in any thread. What it raises breaks the
+    communicator.
+commute : bool, optional
+    Whether the operands may be combined in any order.
+)")
+        .def(nb::init<nb::object, bool>(), nb::arg("function"), nb::arg("commute") = false)
+        .def("__repr__", [](const Op& op) {
+            return op.is_of_program() ? std::string("<weft.Op of the program>")
+                                      : std::string("weft.") + op.name();
+        });
+#define OP(name) \
+    module.attr(#name) = nb::cast(new Op(WEFT_##name, #name), nb::rv_policy::take_ownership);
+    OP(SUM)
+    OP(PROD)
+    OP(MIN)
+    OP(MAX)
+    OP(LAND)
+    OP(LOR)
+    OP(LXOR)
+    OP(BAND)
+    OP(BOR)
+    OP(BXOR)
+    OP(MINLOC)
+    OP(MAXLOC)
+#undef OP
+}
+
+}  // namespace weft_python

@@ -1,0 +1,31 @@
+"""Weft: nonblocking collective operations that run in the background.
+
+>>> import numpy, weft
+>>> comm = weft.init()
+>>> request = comm.iallreduce(numpy.arange(3.0))
+>>> request.wait()  # or, in a coroutine: await request
+array([0., 1., 2.])
+"""
+
+from ._weft import (BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, RECVBUF, SENDBUF, SUM,
+                    Comm, CompletionQueue, Node, Op, Region, Request, Schedule)
+from ._errors import (ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
+                      Outstanding, RankLost, Refused, SettingError, StateError, TimedOut, TransportFailed, Unsupported)
+from ._start import (comm_self, comm_world, draw, engine, finalize, from_mpi4py, from_store, init, is_initialized,
+                     libraries, program, set_engine)
+from ._waiting import as_completed
+from . import _objects, _waiting
+
+__version__ = "0.1.0"
+
+Request.__await__ = _waiting.awaited
+Request.future = _waiting.future
+Request.add_done_callback = _waiting.add_done_callback
+Comm.ibcast_object = _objects.ibcast_object
+Comm.iallgather_object = _objects.iallgather_object
+Comm.igather_object = _objects.igather_object
+Comm.bcast_object = _objects.bcast_object
+Comm.allgather_object = _objects.allgather_object
+Comm.gather_object = _objects.gather_object
+
+__all__ = [name for name in dir() if not name.startswith("_")]

@@ -1,0 +1,94 @@
+"""The programs of docs/python.md and python/examples run; every collective of the library is a method."""
+
+import json
+import os
+import re
+import sys
+
+import pytest
+import weft
+
+from support import ROOT, run
+
+
+
+def programs():
+    with open(os.path.join(ROOT, "docs", "python.md")) as file:
+        return [text for text in re.findall(r"```python\n(.*?)```", file.read(), re.DOTALL) if "mpi4py" not in text]
+
+
+@pytest.mark.parametrize("number", range(len(programs())))
+def test_the_page(number, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(programs()[number])
+    done = run([sys.executable, "-m", "weft", "run", "-n", "3", str(program)])
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+def test_the_first_example():
+    done = run([sys.executable, "-m", "weft", "run", "-n", "2", os.path.join(ROOT, "python", "examples", "sum.py")])
+    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2: 1", "rank 1 of 2: 1"], done.stderr
+
+
+def test_every_collective_is_a_method():
+    with open(os.path.join(ROOT, "src", "algorithm", "collectives.def")) as file:
+        names = re.findall(r"^(?:NEIGHBOR_)?COLLECTIVE\((\w+),", file.read(), re.MULTILINE)
+    assert len(names) >= 22
+    for name in names:
+        for form in ("i%s", "%s", "%s_init"):
+            assert hasattr(weft.Comm, form % name), "python/src/collectives.def lacks " + name
+
+
+def test_a_store_of_keys_and_values(tmp_path):
+    """Processes that nothing has started as a job find each other by files."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+import os, sys, time
+from array import array
+import weft
+
+folder, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+
+def set(key, value):
+    path = os.path.join(folder, key.replace("/", "_"))
+    with open(path + ".part", "wb") as file:
+        file.write(value)
+    os.rename(path + ".part", path)
+
+def get(key):
+    path = os.path.join(folder, key.replace("/", "_"))
+    end = time.monotonic() + 30
+    while not os.path.exists(path):
+        assert time.monotonic() < end, key
+        time.sleep(0.005)
+    with open(path, "rb") as file:
+        return file.read()
+
+comm = weft.from_store(get, set, rank, size)
+total = comm.allreduce(array("q", [rank + 1]), array("q", [0]))
+assert (comm.rank, comm.size, total[0]) == (rank, size, 3)
+try:
+    weft.from_store(lambda key: 1 / 0, set, rank, size)
+except ZeroDivisionError:
+    print("done")
+""")
+    ranks = " & ".join("%s %s %s %d 2" % (sys.executable, program, tmp_path, rank) for rank in range(2))
+    done = run(["sh", "-c", ranks + "; status=$?; wait $!; exit $status"])
+    assert done.stdout == "done\ndone\n", done.stderr
+
+
+def test_the_example_with_await():
+    done = run([sys.executable, "-m", "weft", "run", "-n", "2", os.path.join(ROOT, "python", "examples", "read_and_sum.py")])
+    blocks, block = 8, 1 << 18
+    expected = "%g" % (2.0 * sum(number * block for number in range(blocks)))
+    assert sorted(done.stdout.splitlines()) == ["rank %d: %s" % (rank, expected) for rank in range(2)], done.stderr
+
+
+def test_the_notebook():
+    with open(os.path.join(ROOT, "python", "examples", "weft.ipynb")) as file:
+        cells = json.load(file)["cells"]
+    names = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            exec("".join(cell["source"]), names)
+    assert list(names["request"].wait()) == [0, 1, 2]
