@@ -92,3 +92,14 @@ def test_the_notebook():
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), names)
     assert list(names["request"].wait()) == [0, 1, 2]
+
+
+def test_the_stubs_are_up_to_date(tmp_path):
+    pytest.importorskip("nanobind")
+    made = tmp_path / "_weft.pyi"
+    done = run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "weft._weft", "-p",
+                os.path.join(ROOT, "python", "stubs.txt"), "-o", str(made)])
+    assert done.returncode == 0, done.stderr
+    stubs = os.path.join(ROOT, "python", "weft", "_weft.pyi")
+    with open(stubs) as file:
+        assert file.read() == made.read_text(), "%s is not what this makes: %s" % (stubs, " ".join(done.args))

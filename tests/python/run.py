@@ -40,20 +40,30 @@ def chosen(which):
     return known[1:-1] or skip("there are no other Pythons than " + ", ".join(known))
 
 
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stdout)
+
+
 def build(version, build_folder, cmake, generator, make_program, compiler):
     """Builds the module; returns the folder to import the package from."""
     folder = os.path.join(build_folder, "python", version)
     os.makedirs(folder, exist_ok=True)
     python = os.path.join(ENVIRONMENTS, version, "bin", "python")
+    configure = [cmake, "-S", os.path.join(ROOT, "python"), "-B", folder, "-G", generator,
+                 "-DCMAKE_MAKE_PROGRAM=" + make_program, "-DCMAKE_CXX_COMPILER=" + compiler,
+                 "-DPython_EXECUTABLE=" + python, "-DWEFT_BUILD=" + build_folder]
+    stamp = os.path.join(folder, "configured")
     with open(os.path.join(folder, "lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        for command in ([cmake, "-S", os.path.join(ROOT, "python"), "-B", folder, "-G", generator,
-                         "-DCMAKE_MAKE_PROGRAM=" + make_program, "-DCMAKE_CXX_COMPILER=" + compiler,
-                         "-DPython_EXECUTABLE=" + python, "-DWEFT_BUILD=" + build_folder],
-                        [cmake, "--build", folder, "-j", "2"]):
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            if done.returncode != 0:
-                sys.exit(done.stdout)
+        if not os.path.exists(stamp) or open(stamp).read() != repr(configure):
+            if os.path.exists(os.path.join(folder, "CMakeCache.txt")):
+                os.remove(os.path.join(folder, "CMakeCache.txt"))
+            run(configure)
+            with open(stamp, "w") as file:
+                file.write(repr(configure))
+        run([cmake, "--build", folder, "-j", "2"])
     return folder
 
 

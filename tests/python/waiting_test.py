@@ -1,22 +1,20 @@
 """Ways to wait, and failures: two ranks, of which one comes late."""
 
-import os
-import signal
-import time
+import sys
 
 import pytest
 import weft
 
-from support import command_of, job, run
+from support import command_of, job, run, runs_all
 
 
-@pytest.mark.parametrize("transport", ["shm", "tcp"])
-@pytest.mark.parametrize("what", [
-    "wait_with_timeout", "persistent", "threads", "interrupt", "garbage", "awaits", "many_awaits", "await_timeout",
-    "completed", "completed_async", "futures", "objects", "exception_in_operation", "forked"])
+EVERYTHING = ["wait_with_timeout", "persistent", "threads", "interrupt", "garbage", "awaits", "many_awaits", "await_timeout",
+              "completed", "completed_async", "futures", "objects", "exception_in_operation", "forked"]
+
+
+@pytest.mark.parametrize("what, transport", [(what, "shm") for what in EVERYTHING] +
+                         [(what, "tcp") for what in (EVERYTHING if runs_all() else ["awaits", "objects"])])
 def test_it_works(what, transport, tmp_path):
-    if transport == "tcp" and what not in ("awaits", "objects", "threads"):
-        pytest.skip("tried over shm")
     assert job(2, "waiting_program.py", what, FLAG_FOLDER=str(tmp_path), WEFT_TRANSPORT=transport) == ["done"] * 2
 
 
@@ -61,5 +59,5 @@ except weft.Unsupported as error:
 else:
     assert comm.size == 1  # had completed at once
 """)
-    done = run([weft.program(), "run", "-n", "1", os.sys.executable, str(program)], WEFT_ENGINE="manual")
+    done = run([weft.program(), "run", "-n", "1", sys.executable, str(program)], WEFT_ENGINE="manual")
     assert done.returncode == 0, done.stderr

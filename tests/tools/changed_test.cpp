@@ -57,7 +57,8 @@ TEST_F(Changed, ThePythonModuleAffectsItself) {
 TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
-        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, mpi, dropin, apps\n";
+        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, mpi, "
+        "dropin\n";
     EXPECT_EQ(chosen(), all);
     ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
     change("src/base/status.h");

@@ -1,0 +1,1540 @@
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from typing import Any
+
+from weft._objects import ObjectRequest
+
+
+def set_error_factory(arg: object, /) -> None: ...
+
+def sweep() -> int: ...
+
+def leave() -> None: ...
+
+def waiting_threads() -> int: ...
+
+def status_name(arg: int, /) -> str: ...
+
+class CompletionQueue:
+    """
+    Requests that have completed, for an event loop or a thread that waits in its own way.
+
+    Watch `fileno()`, and call `dispatch()` when it is readable. Or call `wait()`.
+    """
+
+    def __init__(self) -> None: ...
+
+    def fileno(self) -> int:
+        """Return a descriptor that is readable while there are completions."""
+
+    def dispatch(self) -> int:
+        """Call the callbacks of all completions. Return their number."""
+
+    def next(self) -> object:
+        """Return the callback of the next completion, or None."""
+
+    def wait(self, timeout: object | None = None) -> object:
+        """
+        Wait for a completion, and return its callback.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds, after which `TimedOut` is raised.
+        """
+
+    def __len__(self) -> int:
+        """Return how many marked requests have not completed."""
+
+class Request:
+    """
+    An operation: `wait`, `test` or `await` completes it.
+
+    The operation owns its buffers until then. A persistent request (`allreduce_init`) can be started
+    any number of times.
+    """
+
+    def test(self) -> bool:
+        """
+        Return whether the operation has completed.
+
+        Raises
+        ------
+        Error
+            The operation has failed. Its class says how.
+        """
+
+    def wait(self, timeout: object | None = None) -> object:
+        """
+        Wait until the operation has completed.
+
+        Other threads run meanwhile. Ctrl-C raises KeyboardInterrupt, and the operation goes on.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds, after which `TimedOut` is raised. The operation goes on, and can be waited for again.
+
+        Returns
+        -------
+        object
+            The buffer with the result; None if this rank gets none.
+
+        Raises
+        ------
+        Error
+            The operation has failed. Its class says how.
+        """
+
+    def start(self) -> None:
+        """Start the operation of a persistent request."""
+
+    def free(self) -> None:
+        """Free a persistent request that is not active."""
+
+    def mark(self, queue: object, callback: object) -> None:
+        """Let `queue` call `callback()` once, when the operation has completed."""
+
+    def unmark(self) -> None:
+        """Take the mark away."""
+
+    @property
+    def result(self) -> object:
+        """The buffer that gets the result, or None."""
+
+    @property
+    def call(self) -> str:
+        """The method that made the request."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it is started and not completed."""
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether `start` can start it again."""
+
+    def __await__(self) -> Generator[Any, None, Any]: ...
+
+    def future(self, queue: CompletionQueue | None = None) -> Future[Any]: ...
+
+    def add_done_callback(self, callback: Callable[[Request], object], queue: CompletionQueue | None = None) -> None: ...
+
+class Op:
+    """
+    A reduction operation.
+
+    Parameters
+    ----------
+    function : callable
+        `function(a, b)` sets `b[...] = a op b`, element by element, for arrays of NumPy's that it must
+        not keep. It must be associative, and runs in any thread. What it raises breaks the
+        communicator.
+    commute : bool, optional
+        Whether the operands may be combined in any order.
+    """
+
+    def __init__(self, function: object, commute: bool = False) -> None: ...
+
+    def __repr__(self) -> str: ...
+
+SUM: Op = ...
+
+PROD: Op = ...
+
+MIN: Op = ...
+
+MAX: Op = ...
+
+LAND: Op = ...
+
+LOR: Op = ...
+
+LXOR: Op = ...
+
+BAND: Op = ...
+
+BOR: Op = ...
+
+BXOR: Op = ...
+
+MINLOC: Op = ...
+
+MAXLOC: Op = ...
+
+class Comm:
+    """
+    A group of ranks and the order of their operations.
+
+    Methods have mpi4py's names and orders of arguments in lower case: `iallreduce(sendbuf, recvbuf)`
+    starts, `allreduce` waits, `allreduce_init` makes a persistent request. All ranks make the same
+    calls in the same order. Freed when nothing refers to it any more.
+    """
+
+    @property
+    def rank(self) -> int:
+        """This process's rank, 0 ... size - 1."""
+
+    @property
+    def size(self) -> int:
+        """The number of ranks."""
+
+    def Get_rank(self) -> int:
+        """As `rank`."""
+
+    def Get_size(self) -> int:
+        """As `size`."""
+
+    def dup(self, settings: str = '') -> object:
+        """
+        Make a communicator of the same ranks.
+
+        Parameters
+        ----------
+        settings : str, optional
+            Words such as "reproducible=1" or "bcast=chain:segment=64K"; see weft_comm_dup_with in
+            weft/comm.h.
+        """
+
+    def split(self, color: object | None = 0, key: int = 0) -> object:
+        """
+        Make a communicator of the ranks that give the same color.
+
+        Parameters
+        ----------
+        color : int or None
+            None: this rank gets no communicator, but None.
+        key : int, optional
+            The order of the ranks; those with equal keys stay in their order.
+        """
+
+    def split_node(self, key: int = 0) -> object:
+        """Make a communicator of the ranks of this node."""
+
+    def cart(self, dims: object, periods: object | None = None) -> object:
+        """
+        Make a communicator whose ranks form a grid, for the neighbor collectives.
+
+        Parameters
+        ----------
+        dims : sequence of int
+            Places in each dimension; the last varies fastest.
+        periods : sequence of bool, optional
+            Which dimensions are rings.
+        """
+
+    def graph(self, sources: object, destinations: object) -> object:
+        """
+        Make a communicator whose neighbor collectives follow a graph.
+
+        Parameters
+        ----------
+        sources, destinations : sequence of int
+            The ranks that this rank gets blocks from, and sends blocks to.
+        """
+
+    def neighbors(self) -> object:
+        """Return the ranks (sources, destinations); -1: none."""
+
+    def set_offload(self, offload: bool) -> None:
+        """Set whether the operating system may move its messages."""
+
+    def free(self) -> None:
+        """Free it; operations that were started go on."""
+
+    def __repr__(self) -> str: ...
+
+    def ibarrier(self) -> Request:
+        """
+        Start: Wait for all ranks.
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ibcast(self, buf: object | None, root: int = 0) -> Request:
+        """
+        Start: Send the root's elements to all ranks.
+
+        Parameters
+        ----------
+        buf : buffer
+            Read on the root, written elsewhere.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def igather(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Start: Gather a block of each rank at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iscatter(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Start: Send a block from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iallgather(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Gather a block of each rank at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ialltoall(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send a block from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ireduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> Request:
+        """
+        Start: Combine the elements of all ranks; the root gets the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        op : Op, optional
+            Default: SUM.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iallreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Start: Combine the elements of all ranks; all ranks get the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ireduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Start: Combine the elements of all ranks; each rank gets an equal block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iallgatherv(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Gather blocks that may differ in size at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ireduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> Request:
+        """
+        Start: Combine the elements of all ranks; each rank gets a block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        recvcounts : sequence of int
+            The elements of each rank.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Start: Combine the elements of ranks 0 ... rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iexscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Start: Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def igatherv(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Start: Gather blocks that may differ in size at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def iscatterv(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Start: Send blocks that may differ in size from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ialltoallv(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send blocks that may differ in size from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ialltoallw(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send blocks that may differ in size and type from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ineighbor_allgather(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send one block to all neighbors.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ineighbor_allgatherv(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send one block to all neighbors; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ineighbor_alltoall(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send a block to each neighbor.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ineighbor_alltoallv(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send a block to each neighbor; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ineighbor_alltoallw(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Start: Send a block to each neighbor; blocks may differ in size and type.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def barrier(self) -> object:
+        """
+        Wait for all ranks.
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def bcast(self, buf: object | None, root: int = 0) -> object:
+        """
+        Send the root's elements to all ranks.
+
+        Parameters
+        ----------
+        buf : buffer
+            Read on the root, written elsewhere.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def gather(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> object:
+        """
+        Gather a block of each rank at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def scatter(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> object:
+        """
+        Send a block from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def allgather(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Gather a block of each rank at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def alltoall(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send a block from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def reduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> object:
+        """
+        Combine the elements of all ranks; the root gets the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        op : Op, optional
+            Default: SUM.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def allreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+        """
+        Combine the elements of all ranks; all ranks get the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def reduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+        """
+        Combine the elements of all ranks; each rank gets an equal block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def allgatherv(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Gather blocks that may differ in size at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def reduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> object:
+        """
+        Combine the elements of all ranks; each rank gets a block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        recvcounts : sequence of int
+            The elements of each rank.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def scan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+        """
+        Combine the elements of ranks 0 ... rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def exscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+        """
+        Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def gatherv(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> object:
+        """
+        Gather blocks that may differ in size at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def scatterv(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> object:
+        """
+        Send blocks that may differ in size from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def alltoallv(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send blocks that may differ in size from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def alltoallw(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send blocks that may differ in size and type from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def neighbor_allgather(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send one block to all neighbors.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def neighbor_allgatherv(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send one block to all neighbors; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def neighbor_alltoall(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send a block to each neighbor.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def neighbor_alltoallv(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send a block to each neighbor; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def neighbor_alltoallw(self, sendbuf: object | None, recvbuf: object | None = None) -> object:
+        """
+        Send a block to each neighbor; blocks may differ in size and type.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        object
+            The buffer with the result, or None.
+        """
+
+    def barrier_init(self) -> Request:
+        """
+        Make a persistent request: Wait for all ranks.
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def bcast_init(self, buf: object | None, root: int = 0) -> Request:
+        """
+        Make a persistent request: Send the root's elements to all ranks.
+
+        Parameters
+        ----------
+        buf : buffer
+            Read on the root, written elsewhere.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def gather_init(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Make a persistent request: Gather a block of each rank at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def scatter_init(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Make a persistent request: Send a block from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def allgather_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Gather a block of each rank at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def alltoall_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send a block from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def reduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> Request:
+        """
+        Make a persistent request: Combine the elements of all ranks; the root gets the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+            Ignored except on the root.
+        op : Op, optional
+            Default: SUM.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def allreduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Make a persistent request: Combine the elements of all ranks; all ranks get the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def reduce_scatter_block_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Make a persistent request: Combine the elements of all ranks; each rank gets an equal block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def allgatherv_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Gather blocks that may differ in size at all ranks.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def reduce_scatter_init(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> Request:
+        """
+        Make a persistent request: Combine the elements of all ranks; each rank gets a block of the result.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        recvcounts : sequence of int
+            The elements of each rank.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def scan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Make a persistent request: Combine the elements of ranks 0 ... rank.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def exscan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+        """
+        Make a persistent request: Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        op : Op, optional
+            Default: SUM.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def gatherv_init(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Make a persistent request: Gather blocks that may differ in size at the root.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+            Ignored except on the root.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def scatterv_init(self, sendbuf: object | None, recvbuf: object | None = None, root: int = 0) -> Request:
+        """
+        Make a persistent request: Send blocks that may differ in size from the root to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+            Ignored except on the root.
+        recvbuf : buffer, optional
+            None: a new array of NumPy's.
+        root : int, optional
+            Default: 0.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def alltoallv_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send blocks that may differ in size from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def alltoallw_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send blocks that may differ in size and type from each rank to each rank.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def neighbor_allgather_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send one block to all neighbors.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def neighbor_allgatherv_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send one block to all neighbors; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : buffer, or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def neighbor_alltoall_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send a block to each neighbor.
+
+        Parameters
+        ----------
+        sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
+        recvbuf : buffer with a block for each rank or neighbor, optional
+            None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def neighbor_alltoallv_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send a block to each neighbor; blocks may differ in size.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts] or [buffer, counts, displacements], or IN_PLACE
+        recvbuf : [buffer, counts] or [buffer, counts, displacements], optional
+            A buffer of None: a new array of NumPy's.
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def neighbor_alltoallw_init(self, sendbuf: object | None, recvbuf: object | None = None) -> Request:
+        """
+        Make a persistent request: Send a block to each neighbor; blocks may differ in size and type.
+
+        Parameters
+        ----------
+        sendbuf : [buffer, counts, displacements, types], displacements in bytes, or IN_PLACE
+        recvbuf : [buffer, counts, displacements, types], displacements in bytes, optional
+
+
+        Returns
+        -------
+        Request
+            It owns the buffers until it has completed.
+        """
+
+    def ibcast_object(self, obj: object, root: int = 0) -> ObjectRequest: ...
+
+    def iallgather_object(self, obj: object) -> ObjectRequest: ...
+
+    def igather_object(self, obj: object, root: int = 0) -> ObjectRequest: ...
+
+    def bcast_object(self, obj: object, root: int = 0) -> Any: ...
+
+    def allgather_object(self, obj: object) -> list[Any]: ...
+
+    def gather_object(self, obj: object, root: int = 0) -> Any: ...
+
+class InPlace:
+    """The type of IN_PLACE."""
+
+    def __repr__(self) -> str: ...
+
+IN_PLACE: InPlace = ...
+
+def init() -> None: ...
+
+def finalize() -> None: ...
+
+def is_initialized() -> bool: ...
+
+def comm_world() -> Comm: ...
+
+def comm_self() -> Comm: ...
+
+def from_oob(rank: int, size: int, allgather: object) -> object: ...
+
+def set_engine(arg: int, /) -> None: ...
+
+def get_engine() -> int: ...
+
+class Region:
+    """
+    A piece of a buffer: `SENDBUF[0:8]`, `RECVBUF[8:16]` or `schedule.scratch(64)[0:8]`, in bytes.
+    """
+
+    def __getitem__(self, arg: slice, /) -> Region: ...
+
+    @property
+    def bytes(self) -> int: ...
+
+SENDBUF: Region = ...
+
+RECVBUF: Region = ...
+
+class Node:
+    """An operation of a schedule."""
+
+class Schedule:
+    """
+    This rank's part in a communication that the program designs: a graph of operations.
+
+    Each operation starts when those named by `after` (a Node or a sequence) have completed. Messages
+    between two ranks match in the order in which the two schedules have them. `seal` ends building,
+    `check` proves that the schedules of all ranks fit together, `init` makes a persistent request.
+    """
+
+    def __init__(self, comm: Comm) -> None: ...
+
+    def scratch(self, bytes: int) -> Region:
+        """Take a region of its own memory."""
+
+    def send(self, region: Region, peer: int, after: object | None = None) -> Node:
+        """Send a region to a rank."""
+
+    def recv(self, region: Region, peer: int, after: object | None = None) -> Node:
+        """Receive a region from a rank."""
+
+    def copy(self, source: Region, target: Region, after: object | None = None) -> Node:
+        """target = source"""
+
+    def reduce(self, source: Region, target: Region, after: object | None = None) -> Node:
+        """target = source op target"""
+
+    def reduce_right(self, source: Region, target: Region, after: object | None = None) -> Node:
+        """target = target op source; the source is undefined then."""
+
+    def join(self, after: object) -> Node:
+        """Complete when all of `after` have."""
+
+    def call(self, function: object, region: object | None = None, after: object | None = None) -> Node:
+        """
+        Call `function(memory)` with a memoryview of the region, in any thread. It must not keep the memory
+        or call Weft; what it raises breaks the communicator.
+        """
+
+    def seal(self) -> None:
+        """End building."""
+
+    def check(self) -> None:
+        """
+        Prove that the schedules of all ranks fit together, or raise. All ranks call it.
+        """
+
+    def init(self, sendbuf: object | None = None, recvbuf: object | None = None, op: object | None = None) -> Request:
+        """
+        Make a persistent request. All ranks call it.
+
+        Parameters
+        ----------
+        sendbuf, recvbuf : buffer, optional
+            The memory of SENDBUF and RECVBUF.
+        op : Op, optional
+            The operation of all reductions.
+        """
