@@ -7,9 +7,9 @@ set(CMAKE_INSTALL_DATAROOTDIR weft/share)
 set(WEFT_TESTS OFF)
 set(WEFT_FIBER OFF)  # its library has no user here
 
-# A wheel brings what the manylinux systems do not have: linked statically, that is a part of each library.
+# What other systems may lack is linked statically; not libcrypto, which the library and the program share: auditwheel adds it.
+find_package(OpenSSL 1.1 REQUIRED COMPONENTS Crypto)
 list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
-set(OPENSSL_USE_STATIC_LIBS ON)
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
 
 add_subdirectory(${PROJECT_SOURCE_DIR}/.. ${PROJECT_BINARY_DIR}/weft)
@@ -19,7 +19,7 @@ set_target_properties(weft_shared PROPERTIES VERSION 0 SOVERSION 0)
 if(NOT TARGET weft_program)
     message(FATAL_ERROR "The wheel has the program weft, which needs CLI11 and nlohmann-json; see above")
 endif()
-foreach(target weft_shared weft_program ${dropin_targets})
+foreach(target weft_shared weft_program weft_dropin)
     if(TARGET ${target})
         add_dependencies(weft_wheel ${target})
     endif()
