@@ -234,3 +234,19 @@ def test_methods_are_documented():
         if not name.startswith("_"):
             assert getattr(weft.Comm, name).__doc__, name
     assert "sendbuf" in weft.Comm.iallreduce.__doc__ and "Returns\n-------" in weft.Comm.iallreduce.__doc__
+
+
+def test_memory_stays_flat(comm):
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    sent, received = numpy.ones(1000), numpy.zeros(1000)
+    for turn in range(3):
+        before = resident()
+        for _ in range(3000):
+            comm.iallreduce(sent, received).wait()
+            comm.allgather(sent)
+            with pytest.raises(weft.ArgumentError):
+                comm.iallreduce(sent, received[:3])
+    assert resident() - before < 1 << 20
