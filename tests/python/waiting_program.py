@@ -1,4 +1,4 @@
-"""Two ranks; rank 0 waits in the way that the argument names, while rank 1 comes late on purpose: only when rank 0 has said
+"""Two ranks; rank 0 waits in the ways that the argument names, while rank 1 comes late on purpose: only when rank 0 has said
 that it waits (a file), so that no test depends on time."""
 
 import asyncio
@@ -375,6 +375,7 @@ def forked():
     check(comm.allreduce(numpy.array([1]))[0], 2)
 
 
-body = globals()[sys.argv[1]]
-(getattr(body, "of_rank_1", body) if comm.rank == 1 else body)()
+for name in sys.argv[1].split(","):
+    body = globals()[name]
+    (getattr(body, "of_rank_1", body) if comm.rank == 1 else body)()
 print("done")
