@@ -58,7 +58,7 @@ TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
         "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, mpi, "
-        "dropin\n";
+        "dropin, apps\n";
     EXPECT_EQ(chosen(), all);
     ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
     change("src/base/status.h");
