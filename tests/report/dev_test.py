@@ -53,7 +53,7 @@ class Dev(unittest.TestCase):
         with self.without_matplotlib():
             self.assertEqual(self.dev.bench(["--set", "nodes=2"]), 3)  # the program's status
         self.assertEqual(self.arguments(), ["bench", "--set", "nodes=2", "--json", self.dev.SAMPLES])
-        self.assertIn("Without matplotlib no report can be drawn: python3 -m venv fails", self.out.getvalue())
+        self.assertIn("Without matplotlib no report can be drawn: /bin/false -m venv fails", self.out.getvalue())
         self.assertTrue(self.out.getvalue().endswith("The samples are in %s\n" % self.dev.SAMPLES))
         self.assertFalse(os.path.exists(self.dev.DRAWING))
 

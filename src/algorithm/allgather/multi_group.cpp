@@ -1,8 +1,9 @@
 // Allgather in four steps, with every node's ranks divided into the same number of groups, of about
-// four ranks on the smallest node, or as many as `leaders` says: a group's leader gathers; the leaders of all nodes' first groups
-// exchange what they have, and so do those of the second groups, and so on; then the leaders of a
-// node exchange the results, and each broadcasts all blocks in its group. Between nodes each block
-// moves once to every node, and a node's leaders share the work. Any number of ranks and nodes.
+// four ranks on the smallest node, or as many as `leaders` says: a group's leader gathers; the
+// leaders of all nodes' first groups exchange what they have, and so do those of the second groups,
+// and so on; then the leaders of a node exchange the results, and each broadcasts all blocks in its
+// group. Between nodes each block moves once to every node, and a node's leaders share the work. Any
+// number of ranks and nodes.
 #include <algorithm>
 
 #include "algorithm/allgather/leaders.h"
@@ -118,10 +119,7 @@ extern const Algorithm allgather_multi_group = {
         "checked)",
     .tunes = Tunes::groups,
     .follows_topology = true,
-    .rounds =
-        [](const GlobalArgs& a) {
-            return Groups(a).all.nodes.size_max() - 1 + messages(a);
-        },
+    .rounds = [](const GlobalArgs& a) { return Groups(a).all.nodes.size_max() - 1 + messages(a); },
     .sent_messages_max = messages,
     .sent_bytes_max = sent_bytes,
     .bytes_between_nodes =

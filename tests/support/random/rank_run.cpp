@@ -748,7 +748,7 @@ class RankRun::Walk {
         }
         for (std::size_t id = 0; id < least.size(); ++id) {
             if (most[id] == 0 || least[id] == most[id]) continue;
-            note("r" + std::to_string(id) + ": its rounded results differ between ranks");
+            note("r" + std::to_string(id) + " is wrong: its rounded results differ between ranks");
         }
         return true;
     }
