@@ -2,8 +2,8 @@
 // four ranks on the smallest node, or as many as `leaders` says: a group's leader gathers; the
 // leaders of all nodes' first groups exchange what they have, and so do those of the second groups,
 // and so on; then the leaders of a node exchange the results, and each broadcasts all blocks in its
-// group. Between nodes each block moves once to every node, and a node's leaders share the work. Any
-// number of ranks and nodes.
+// group. Between nodes each block moves once to every node, and a node's leaders share the work.
+// Any number of ranks and nodes.
 #include <algorithm>
 
 #include "algorithm/allgather/leaders.h"
