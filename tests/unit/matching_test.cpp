@@ -1,9 +1,9 @@
 // The values that transports match messages with: reports, contexts, credit, unexpected messages, lanes;
 // and that they get by without memory.
+#include "base/lane_table.h"
 #include "support/failing_new.h"
 #include "support/test.h"
 #include "transport/matching/contexts.h"
-#include "transport/matching/lane_table.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/matching/message_transport.h"
 #include "transport/matching/reports.h"

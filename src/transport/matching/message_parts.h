@@ -15,7 +15,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "base/fifo.h"
-#include "transport/matching/lane_table.h"
+#include "base/lane_table.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "transport/matching/lane_table.h"
+#include "base/lane_table.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/transport.h"
 

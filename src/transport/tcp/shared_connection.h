@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/fifo.h"
-#include "transport/matching/lane_table.h"
+#include "base/lane_table.h"
 #include "transport/matching/message_transport.h"
 #include "transport/tcp/core.h"
 #include "transport/tcp/lanes.h"
