@@ -130,6 +130,21 @@ Posted SimNetwork::post_recv(Rank to, Lane lane, MutBytes data, Token token) {
     return Posted::pending;
 }
 
+NextMessage SimNetwork::next_on(Rank to, Lane lane) const {
+    const auto found = used_.find(Name{lane.peer, to, lane.stream.packed()});
+    if (found != used_.end() && found->second->arrived > found->second->matched)
+        return NextMessage::here;
+    return node(to).lost.contains(lane.peer) ? NextMessage::gone : NextMessage::none;
+}
+
+// For the lanes from `peer` to `rank`.
+void SimNetwork::note_change_of_next(Rank rank, Rank peer) {
+    Node& receiver = node(rank);
+    ++receiver.next_changes;
+    const auto found = receiver.expected.find(peer);
+    seen_ |= found != receiver.expected.end() && found->second > 0;
+}
+
 // The answer to a post that starts nothing. A busy answer adds an event, so that advance() does not
 // call a retry hopeless.
 std::optional<Posted> SimNetwork::answer(Rank rank, Lane lane, Token token) {
@@ -213,6 +228,7 @@ void SimNetwork::arrive(Wire& wire) {
         take_first(wire, nullptr);
     } else {
         match(wire);
+        note_change_of_next(wire.recvs.rank, wire.recvs.peer);
     }
 }
 
@@ -336,6 +352,7 @@ void SimNetwork::kill_at_post(Rank rank, std::uint64_t n) { node(rank).dies_at_p
 void SimNetwork::discover(Rank rank, Rank dead) {
     if (is_dead(rank)) return;
     node(rank).lost.insert(dead);
+    note_change_of_next(rank, dead);
     for (Wire& wire : wires_) {
         for (Side* side : {&wire.sends, &wire.recvs}) {
             if (side->rank != rank || side->peer != dead) continue;

@@ -70,6 +70,9 @@ class SimNetwork {
     // The verbs of one rank's transport; see transport.h.
     Posted post_send(Rank from, Lane lane, Bytes data, Token token);
     Posted post_recv(Rank to, Lane lane, MutBytes data, Token token);
+    NextMessage next_on(Rank to, Lane lane) const;
+    std::uint64_t next_changes(Rank rank) const { return node(rank).next_changes; }
+    void expect_from(Rank rank, Rank peer, int change) { node(rank).expected[peer] += change; }
     std::size_t poll(Rank rank, std::span<Completion> done);
     void cancel_context(Rank rank, std::uint64_t context);
     void open_context(Rank rank, std::uint64_t context);
@@ -126,6 +129,8 @@ class SimNetwork {
         std::vector<Side*> ready;  // those with ready posts
         std::vector<Rank> unreported;
         std::set<Rank> lost;
+        std::map<Rank, int> expected;  // receives from any source, by peer
+        std::uint64_t next_changes = 0;
         Contexts contexts;
     };
 
@@ -147,6 +152,7 @@ class SimNetwork {
     std::optional<Posted> answer(Rank rank, Lane lane, Token token);
     Post& add_post(Wire& wire, Side& side, std::byte* into, std::size_t bytes, Token token);
     void finish(Wire& wire, Post& post, weft_status code);
+    void note_change_of_next(Rank rank, Rank peer);
     void forget_posts(Side& side);
     void report(Side& side);
 

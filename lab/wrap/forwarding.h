@@ -21,6 +21,9 @@ class ForwardingTransport : public Transport, private Combining {
     Posted post_recv(const Lane& lane, MutBytes data, Token token) final {
         return receive(lane, data, nullptr, token);
     }
+    NextMessage next_on(const Lane& lane) override { return inner_.next_on(lane); }
+    std::uint64_t next_changes() const override { return inner_.next_changes(); }
+    void expect_from(Rank peer, int change) override { inner_.expect_from(peer, change); }
     Combining* combining() override { return inner_.combining() != nullptr ? this : nullptr; }
     std::size_t poll(std::span<Completion> done) override { return inner_.poll(done); }
     int wait_fd(Sleeper sleeper) const override { return inner_.wait_fd(sleeper); }

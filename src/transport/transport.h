@@ -6,14 +6,14 @@
 // head-of-line blocking in other lanes.
 //
 // Running out of memory. Operations that start work give the strong exception guarantee (they may
-// throw std::bad_alloc): post_send, post_recv, post_recv_combined, hold; open_context, dedicate,
-// buffer_unknown(true). All others do not throw, and lose no completion. A message for which there
-// is no memory is lost; that is reported (lost_message()), and further messages of its context are
-// dropped. The peer is lost (WEFT_BROKEN_MEMORY) only if there is no memory for the notice that a
-// message was dropped (some is reserved), for an unexpected failure notice, for a frame that
-// arrived out of order, or for the rest of a frame whose message was cancelled (reserved for one at
-// a time). A post of context 0 must not fail for lack of memory while few of them are pending:
-// failure notices, which report that memory ran out, are posts of context 0.
+// throw std::bad_alloc): post_send, post_recv, post_recv_combined, hold, expect_from; open_context,
+// dedicate, buffer_unknown(true). All others do not throw, and lose no completion. A message for
+// which there is no memory is lost; that is reported (lost_message()), and further messages of its
+// context are dropped. The peer is lost (WEFT_BROKEN_MEMORY) only if there is no memory for the
+// notice that a message was dropped (some is reserved), for an unexpected failure notice, for a
+// frame that arrived out of order, or for the rest of a frame whose message was cancelled (reserved
+// for one at a time). A post of context 0 must not fail for lack of memory while few of them are
+// pending: failure notices, which report that memory ran out, are posts of context 0.
 //
 // Thread safety: none. The progress engine's lock covers every call.
 #pragma once
@@ -109,6 +109,13 @@ inline Completion lost_message(std::uint64_t context, Rank peer) {
 inline std::uint64_t lost_context(const Completion& completion) {
     return completion.token.run == nullptr ? static_cast<std::uint64_t>(completion.sent_bytes) : 0;
 }
+
+// What a receive that is posted now would meet.
+enum class NextMessage : std::uint8_t {
+    none,  // nothing yet, or an earlier receive waits for it
+    here,  // a message, or its announcement
+    gone,  // nothing ever: its sender is lost, or has left
+};
 
 // The thread that is about to sleep. A process has at most one sleeper of each kind.
 enum class Sleeper : std::uint8_t { none = 0, thread = 1, waiter = 2 };
@@ -250,6 +257,15 @@ class Transport : public CompletionSource {
 
     // Receives that combine; null: there are none.
     virtual Combining* combining() { return nullptr; }
+
+    // --- For receives from any source, which are not posted before a message is here ---
+
+    virtual NextMessage next_on(const Lane&) { return NextMessage::none; }
+    // Grows whenever next_on() of any lane may have changed.
+    virtual std::uint64_t next_changes() const { return 0; }
+    // So many more receives, or fewer, may be for a message of this peer: it is reached, demanded
+    // from and watched as if they were posted. May throw if it is more; then nothing has happened.
+    virtual void expect_from(Rank /*peer*/, int /*change*/) {}
 
     // Null: there are none.
     virtual DedicatedConnections* dedicated_connections() { return nullptr; }

@@ -394,6 +394,42 @@ TEST_P(TransportConformance, RetiredContextsKeepNobody) {
     });
 }
 
+// A message is seen before its receive is posted, also by one that waits for messages of all peers.
+TEST_P(TransportConformance, TellsWhetherTheNextMessageIsHere) {
+    for_seeds(2, [](std::uint64_t seed) {
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, 1 * MiB}) {
+            Traffic traffic(GetParam(), 3, seed);
+            Transport& receiver = traffic.world().at(1);
+            const Lane from = lane(0, 5);
+            const auto next = [&] { return receiver.next_on(from); };
+            ASSERT_EQ(next(), NextMessage::none);
+            receiver.expect_from(0, 1);
+            const std::uint64_t changes = receiver.next_changes();
+            const std::vector<std::byte> data[] = {pattern(bytes, seed), pattern(bytes, seed + 1)};
+            for (const auto& message : data) traffic.send(0, lane(1, 5), message);
+            ASSERT_TRUE(traffic.until([&] { return next() == NextMessage::here; }));
+            EXPECT_NE(receiver.next_changes(), changes);
+            EXPECT_EQ(receiver.next_on(lane(0, 6)), NextMessage::none);
+            EXPECT_EQ(receiver.next_on(lane(2, 5)), NextMessage::none);
+            for (const auto& message : data) {
+                ASSERT_TRUE(traffic.until([&] { return next() == NextMessage::here; }));
+                Traffic::Post& received = traffic.recv(1, from, bytes);
+                ASSERT_TRUE(traffic.until([&] { return received.is_done; }));
+                EXPECT_TRUE(is_equal(received, message)) << bytes << " bytes";
+            }
+            ASSERT_TRUE(traffic.finish());
+            EXPECT_EQ(next(), NextMessage::none);
+            if (traffic.world().can_kill()) {
+                const std::uint64_t before = receiver.next_changes();
+                traffic.kill(0);
+                ASSERT_TRUE(traffic.until([&] { return next() == NextMessage::gone; }));
+                EXPECT_NE(receiver.next_changes(), before);
+            }
+            receiver.expect_from(0, -1);
+        }
+    });
+}
+
 // --- Lost ranks ----------------------------------------------------------------------------------
 
 TEST_P(TransportConformance, LostPeerIsReportedOnceAndBreaksItsPosts) {

@@ -46,6 +46,7 @@ Posted MessageTransport<Self, Peer>::refuse(Peer& peer, LaneQueue& lane, Token t
 // The peer is lost. Posts that move end when the library gives their buffers back.
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::break_posts(Peer& peer) {
+    ++losses_;
     peer.waiting.clear();
     peer.awaiting_cts.clear();
     peer.granted.clear();

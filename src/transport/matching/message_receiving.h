@@ -23,6 +23,14 @@ Posted MessageTransport<Self, Peer>::post_recv(const Lane& from, MutBytes data, 
     return Posted::pending;
 }
 
+template <class Self, class Peer>
+NextMessage MessageTransport<Self, Peer>::next_on(const Lane& lane) {
+    Peer& peer = peer_of(lane.peer);
+    const LaneQueue* queue = peer.receives.find_existing(lane.stream.packed());
+    if (queue != nullptr && !queue->unexpected.empty()) return NextMessage::here;
+    return peer.lost ? NextMessage::gone : NextMessage::none;
+}
+
 // No message has met the receive: a large one may come without an RTS. (Failure notices always do.)
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::grant(Peer& peer, const Post& post) {

@@ -166,6 +166,14 @@ Posted ShmTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     return Posted::pending;
 }
 
+NextMessage ShmTransport::next_on(const Lane& lane) {
+    Peer& peer = peer_of(lane.peer);
+    const LaneQueue* queue = peer.receives.find_existing(lane.stream.packed());
+    const Unexpected* message = queue != nullptr ? queue->unexpected.first : nullptr;
+    if (message != nullptr) return NextMessage::here;
+    return peer.lost ? NextMessage::gone : NextMessage::none;
+}
+
 Posted ShmTransport::post_recv_combined(const Lane& lane, MutBytes data,
                                         const Combination& combination, Token token) {
     WEFT_ASSERT(std::has_single_bit(combination.element_bytes) &&

@@ -68,6 +68,7 @@ struct Peer {
     bool is_ending = false;  // it has ended, but not all that it has written is taken
     bool loss_reported = false;
     bool can_pull = false;
+    int expected = 0;  // receives from any source that its messages may be for
     PeerParts parts;
 
     // Nothing is queued and no earlier send is pending, so that a send may complete at once.

@@ -226,9 +226,10 @@ bool ShmTransport::demand_what_is_lacking(bool wakes) {
 
 // Failure notices, in context 0, are expected of everybody at all times.
 bool ShmTransport::lacks_something_of(Peer& peer) const {
-    return peer.sends_pending > 0 || peer.has_work || peer.receives.any([](const LaneQueue& lane) {
-        return !lane.posts.empty() && context_of(lane.stream) != 0;
-    });
+    return peer.sends_pending > 0 || peer.has_work || peer.expected > 0 ||
+           peer.receives.any([](const LaneQueue& lane) {
+               return !lane.posts.empty() && context_of(lane.stream) != 0;
+           });
 }
 
 bool ShmTransport::has_work() const {
@@ -332,6 +333,7 @@ void ShmTransport::lose(Peer& peer) {
     if (peer.is_ending) return;
     demands_.forget(peer.parts.index);
     peer.lost = true;
+    ++losses_;
     peer.has_work = false;
     peer.controls.clear();
     peer.unwritten.clear();

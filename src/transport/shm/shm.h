@@ -72,6 +72,9 @@ class ShmTransport final : public Transport, public Combining {
     Posted post_recv_combined(const Lane& lane, MutBytes data, const Combination& combination,
                               Token token) override;
     Combining* combining() override { return this; }
+    NextMessage next_on(const Lane& lane) override;
+    std::uint64_t next_changes() const override { return unexpected_.taken() + losses_; }
+    void expect_from(Rank peer, int change) override { peer_of(peer).expected += change; }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
@@ -223,6 +226,7 @@ class ShmTransport final : public Transport, public Combining {
     bool pushes_medium_ = false;  // also without demands
     UnexpectedStore<shm::Unexpected> unexpected_;
     std::size_t announced_ = 0;  // unexpected messages that wait at their senders
+    std::uint64_t losses_ = 0;   // of peers
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
 

@@ -122,6 +122,8 @@ void TcpTransport::part_from(Peer& peer) {
 void TcpTransport::lose(Peer& peer, weft_status how) {
     if (peer.lost) return;
     peer.lost = true;
+    ++losses_;
+    if (peer.expected > 0) expect_less(shared_at(peer, 0));
     peer.loss = peer.has_left ? WEFT_BROKEN_RANK : how;
     const bool is_out_of_reach = peer.loss != WEFT_BROKEN_RANK;
     connector_.for_each_wire([&](Wire& wire) {

@@ -24,6 +24,7 @@ struct Peer : PairLinks {
     bool lost = false;
     bool has_left = false;  // it has finalized
     bool loss_reported = false;
+    int expected = 0;                     // receives from any source that may be for its messages
     std::int64_t ending_since_ns = 0;     // one of its connections has ended; 0: none has
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
 };

@@ -28,6 +28,25 @@ Posted TcpTransport::post_recv(const Lane& lane, MutBytes data, Token token) {
     return shared.receive(lane.stream, data, token);
 }
 
+NextMessage TcpTransport::next_on(const Lane& lane) {
+    Peer& peer = peer_of(lane.peer);
+    const auto& shared = peer.shared[peer.first_connection(lane.stream)];
+    if (shared && shared->has_unexpected(lane.stream)) return NextMessage::here;
+    return peer.lost ? NextMessage::gone : NextMessage::none;
+}
+
+// On the first connection: how a peer has ended is the same on all.
+void TcpTransport::expect_from(Rank rank, int change) {
+    Peer& peer = peer_of(rank);
+    SharedConnection& shared = shared_at(peer, 0);
+    const bool was_expected = peer.expected > 0;
+    peer.expected += change;
+    if (peer.lost || was_expected == (peer.expected > 0)) return;
+    if (was_expected) return core().expect_less(shared);
+    core().expect(shared);
+    need(shared);
+}
+
 Posted TcpTransport::send_pieces(Peer& peer, const Lane& lane, Bytes data, Token token) {
     const std::uint64_t stream = lane.stream.packed();
     const std::uint32_t links = peer.links_of(lane.stream);

@@ -97,6 +97,9 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     void open_context(std::uint64_t context) override { posts.open_context(context); }
     void close_context(std::uint64_t context) override;
     void buffer_unknown(bool keep) override;
+    NextMessage next_on(const Lane& lane) override;
+    std::uint64_t next_changes() const override { return unexpected.taken() + losses_; }
+    void expect_from(Rank rank, int change) override;
     DedicatedConnections* dedicated_connections() override { return this; }
     void dedicate(std::uint64_t context, std::uint32_t streams) override;
 
@@ -193,6 +196,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     tcp::Connector connector_;
     std::vector<DedicatedStreams> dedicated_;
 
+    std::uint64_t losses_ = 0;  // of peers
     std::uint32_t polls_ = 0;
     bool look_around_ = false;  // at the next poll, at all sockets
     tcp::Source timer_{tcp::Source::Kind::timer};

@@ -239,6 +239,14 @@ ucx::Post* UcxTransport::take_post(Peer& peer, std::uint64_t stream, const std::
     return post;
 }
 
+void UcxTransport::expect_from(Rank rank, int change) {
+    if (change > 0) {
+        (void)need(peer_of(rank));
+        begin_to_look();
+    }
+    expected_ += static_cast<std::size_t>(change);
+}
+
 void UcxTransport::free_post(Post* post) {
     if (context_of(post->stream) != 0) --expected_;
     if (post->slot != nullptr) post->slot->post = nullptr;

@@ -82,6 +82,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     bool arm(Sleeper sleeper) override;
     void acknowledge(Sleeper) override { is_rung_ = true; }
     void list_owed(std::vector<Rank>& peers) const override;
+    void expect_from(Rank rank, int change) override;
     void cancel_context(std::uint64_t context) override;
 
   private:
