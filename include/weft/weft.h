@@ -9,6 +9,7 @@
 #include "weft/collective.h"
 #include "weft/comm.h"
 #include "weft/completion.h"
+#include "weft/message.h"
 #include "weft/oob.h"
 #include "weft/request.h"
 #include "weft/schedule.h"

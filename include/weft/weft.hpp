@@ -897,6 +897,34 @@ class Communicator {
         return size;
     }
 
+    // Sends and receives between two ranks; weft/message.h says how they meet. A receive's buffer
+    // is as long as the message.
+    template <Buffer B>
+    Request isend(B&& buf, int dest, int tag) const {
+        return message(weft_isend, buf, dest, tag);
+    }
+    template <OutBuffer B>
+    Request irecv(B&& buf, int source, int tag) const {
+        return message(weft_irecv, buf, source, tag);
+    }
+    // From any rank, which *source tells; null: it is not wanted.
+    template <OutBuffer B>
+    Request irecv_any(B&& buf, int tag, int* source = nullptr) const {
+        return message(weft_irecv_any, buf, tag, source);
+    }
+    template <Buffer B>
+    Request send_init(B&& buf, int dest, int tag) const {
+        return message(weft_send_init, buf, dest, tag);
+    }
+    template <OutBuffer B>
+    Request recv_init(B&& buf, int source, int tag) const {
+        return message(weft_recv_init, buf, source, tag);
+    }
+    template <OutBuffer B>
+    Request recv_any_init(B&& buf, int tag, int* source = nullptr) const {
+        return message(weft_recv_any_init, buf, tag, source);
+    }
+
     // Each collective has three forms: nonblocking (ibcast), blocking (bcast) and persistent
     // (bcast_init). `function` is the form's name, for messages.
 #define WEFT_BARE(...) __VA_ARGS__
@@ -1113,6 +1141,15 @@ class Communicator {
         detail::Differing made = {detail::start_of(send), std::ranges::data(recv), 0, type_of<T>};
         made.send_blocks.set_counts(counts);
         return made;
+    }
+
+    template <class Function, class B, class Second>
+    Request message(Function* function, B& buf, int first, Second second) const {
+        using T = std::ranges::range_value_t<B>;
+        weft_request made = WEFT_REQUEST_NULL;
+        check(function(std::ranges::data(buf), std::ranges::size(buf) * detail::units<T>,
+                       type_of<T>, first, second, handle_, &made));
+        return Request(made);
     }
 
     Request start(weft_collective collective, weft_op op, int root, const detail::Sides& sides,

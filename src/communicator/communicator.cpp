@@ -41,7 +41,9 @@ struct CheckedCall {
 
 std::string description_of(const Request& request) {
     const CachedSchedule& home = request.home;
-    const std::string size = home.is_own
+    const TaggedMessage* const message = request.message();
+    const std::string size = message != nullptr ? std::to_string(message->bytes) + " bytes"
+                             : home.is_own
                                  ? std::to_string(home.schedule.ops().size()) + " operations"
                                  : std::to_string(home.signature.total_bytes()) + " bytes";
     return request.name() + " of " + size + " on " + request.communicator->name();
@@ -176,13 +178,13 @@ void Communicator::bind_agreement(const weft_call& call, Request& request, Bindi
 }
 
 Result<Request*> Communicator::make_persistent(CachedSchedule& prepared, const Binding& binding) {
-    if (persistent_made_ == StreamId::stream_max) {
+    if (persistent_made_ == first_tag_stream - 1) {
         return failure(WEFT_REFUSED_MEMORY,
                        "%u persistent requests were made on %s; expected fewer", persistent_made_,
                        name_.c_str());
     }
-    auto persistent = std::make_unique<Request::Persistent>(
-        Request::Persistent{Stream(group_, persistent_made_ + 1), binding});
+    auto persistent = std::make_unique<Request::Persistent>(Request::Persistent{
+        std::optional<Stream>(std::in_place, group_, persistent_made_ + 1), binding});
     Request& request = take(prepared);
     request.persistent = std::move(persistent);
     ++persistent_made_;
@@ -203,8 +205,9 @@ Status Communicator::check_start(const Request& request) const {
 }
 
 void Communicator::start(Request& request) {
+    if (!request.persistent->stream) return launch_message(request);
     request.persistent->binding.reduction.round_as_this_thread();
-    launch(request, request.persistent->stream, request.persistent->binding, false);
+    launch(request, *request.persistent->stream, request.persistent->binding, false);
 }
 
 void Communicator::free(Request& request) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "communicator/call/collectives.h"
+#include "communicator/call/message_call.h"
 #include "communicator/request.h"
 #include "communicator/schedule_cache.h"
 #include "communicator/settings.h"
@@ -68,6 +69,10 @@ class Communicator {
 
     // Starts a collective. settle() gives the request back.
     Result<Request*> start(const weft_call& call, StartOptions options = {});
+
+    // The same for a send or receive (communicator/message_requests.cpp).
+    Result<Request*> start(const MessageCall& call);
+    Result<Request*> make_persistent(const MessageCall& call);
 
     // Makes an inactive persistent request of a collective. It takes the communicator's next
     // stream: every rank makes its persistent requests in the same order, and may start them in any
@@ -132,6 +137,8 @@ class Communicator {
     Result<CachedSchedule*> prepare(const Signature& signature, const Binding& binding);
     Request& take(CachedSchedule& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);
+    Result<Request*> take(const MessageCall& call);
+    void launch_message(Request& request);
     Rank late_rank(const Request& request) const;
 
     Host& host_;
@@ -144,7 +151,8 @@ class Communicator {
     Stream calls_;                       // stream 0: the nonblocking calls in order
     std::uint32_t persistent_made_ = 0;  // each has one of the streams after stream 0
     ScheduleCache schedules_;
-    ByteCounts byte_counts_;  // of the call that starts
+    CachedSchedule* of_messages_ = nullptr;  // once there was one
+    ByteCounts byte_counts_;                 // of the call that starts
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;

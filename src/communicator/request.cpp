@@ -2,9 +2,20 @@
 
 namespace weft {
 
-Request::Request(CachedSchedule& prepared) : Run(prepared.schedule), home(prepared) {}
+Request::Request(CachedSchedule& prepared) : Run(prepared.schedule), home(prepared) {
+    if (prepared.is_of_messages) make_message();
+}
+
+std::string name_of_message(bool sends, Rank peer, int tag) {
+    const std::string other = peer == any_source ? "any rank" : "rank " + std::to_string(peer);
+    return (sends ? "send to " : "receive from ") + other + " with tag " + std::to_string(tag);
+}
 
 std::string Request::name() const {
+    if (const TaggedMessage* const own = message()) {
+        const std::string words = name_of_message(own->sends, own->peer, own->tag());
+        return is_persistent() ? "persistent " + words : words;
+    }
     if (home.is_own) return "schedule";
     const char* collective = collective_name(home.signature.collective);
     return is_persistent() ? std::string("persistent ") + collective : collective;
@@ -12,6 +23,8 @@ std::string Request::name() const {
 
 std::string Request::awaited() const {
     std::string text;
+    if (message() != nullptr && message()->known_peer() == any_source)
+        return "waits for a message from any rank";
     const std::vector<Rank> senders = late_peers(/*sends=*/false);
     const std::vector<Rank> receivers = late_peers(/*sends=*/true);
     if (!senders.empty()) text += "waits for messages from " + listed(senders);

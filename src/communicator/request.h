@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@
 #include "communicator/call/agreement.h"
 #include "communicator/call/collectives.h"
 #include "run/run.h"
+#include "run/tagged.h"
 
 namespace weft {
 
 struct CachedSchedule;
 class Communicator;
+
+// "send to rank 1 with tag 5", "receive from any rank with tag 5"
+std::string name_of_message(bool sends, Rank peer, int tag);
 
 // "rank 1", "ranks 1, 2, 3, 4, ..."
 std::string listed(const std::vector<Rank>& ranks);
@@ -30,14 +35,16 @@ struct Request : Run {
     // Every run of a process is part of a request.
     static const Request& of(const Run& run) { return static_cast<const Request&>(run); }
 
-    // What every start of a persistent request uses: its own stream, and the buffers.
+    // What every start of a persistent request uses: its own stream, and the buffers. A message has
+    // neither (see TaggedMessage).
     struct Persistent {
-        Stream stream;
+        std::optional<Stream> stream;
         Binding binding;
     };
 
     bool is_persistent() const { return persistent != nullptr; }
-    // "allreduce" or "persistent allreduce"; "schedule" if the program built it.
+    // "allreduce", "persistent allreduce", "send to rank 1 with tag 5"; "schedule" if the program
+    // built it.
     std::string name() const;
     // "waits for messages from ranks 1, 2 and has messages for rank 3 to take"; "" if it only waits
     // for earlier operations.
@@ -80,6 +87,7 @@ struct CachedSchedule {
     void give_back(Request& request);
 
     bool is_own = false;
+    bool is_of_messages = false;       // a join, which stands for any send or receive
     Signature signature;               // unless is_own
     std::vector<std::int64_t> arrays;  // of the signature
     BufferUses buffers;                // unless is_own

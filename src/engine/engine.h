@@ -123,6 +123,11 @@ class Engine : private Exclusion {
     // In a call: starts a run. `plan`: of its schedule; null: it must not be offloaded.
     // `waits`: the caller waits for it at once.
     void start(Run& run, Stream& stream, const Binding& binding, OffloadPlan* plan, bool waits);
+    // The same for a send or receive of the program's.
+    void start_message(Run& run, Stream& stream) {
+        has_started_ = true;
+        executor_.start_message(run, stream);
+    }
 
     // Drive once, in a call. `tests`: the program looks whether something has completed, and
     // may do so again instead of sleeping.

@@ -34,11 +34,13 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     : offload_(offload),
       transports_(std::move(transports)),
       routes_(std::move(routes)),
+      messages_(rank, routes_, transports_),
       failures_(rank, routes_, [this](Group& group) { end_runs(group); }),
       some_are_eager_(!std::ranges::all_of(routes_, knows_demand)),
       has_cancellation_points_(std::ranges::any_of(transports_, [](const Transport* transport) {
           return transport->abilities().has_cancellation_points;
       })) {
+    sources_.reserve(transports_.size() + 2);
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
@@ -46,12 +48,10 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     failures_.expect_all();
 }
 
-void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_offered) {
+// `run` is started; its unattended bytes are known.
+inline void Executor::activate(Run& run, Stream& stream) {
     WEFT_ASSERT(!run.active_ && !run.queued_);
     run.stream_ = &stream;
-    run.binding_ = binding;
-    if (run.schedule_.has_stand_ins()) [[unlikely]]
-        run.use_stand_ins();
     run.failure_.code = WEFT_OK;
     run.active_ = true;
     run.unfinished_ = run.outer_ops_;
@@ -64,8 +64,15 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_o
     eager_runs_ += stream.group().is_eager ? 1 : 0;
     unattended_bytes_ += run.unattended_bytes_;
     ++started_;
-    run.is_offered_ = is_offered;
     run.runs_as_lists_ = false;
+}
+
+void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_offered) {
+    run.binding_ = binding;
+    if (run.schedule_.has_stand_ins()) [[unlikely]]
+        run.use_stand_ins();
+    activate(run, stream);
+    run.is_offered_ = is_offered;
     if (is_offered || has_offered()) {
         WEFT_ASSERT(!is_offered || run.has_lists());
         offered_.append(run);
@@ -74,6 +81,30 @@ void Executor::start(Run& run, Stream& stream, const Binding& binding, bool is_o
     begin(run, /*as_lists=*/false);
     budget_ = budget_bytes;
     drain(Callable::none);
+}
+
+void Executor::start_message(Run& run, Stream& stream) {
+    TaggedMessage& message = *run.message_;
+    const bool is_urgent =
+        message.sends || message.bytes > static_cast<std::size_t>(unattended_bytes_max);
+    run.unattended_bytes_ = is_urgent ? 0 : static_cast<std::int64_t>(message.bytes);
+    activate(run, stream);
+    run.urgent_left_ = is_urgent ? 1 : 0;
+    urgent_runs_ += run.urgent_left_;
+    run.missing_[0] = 0;
+    Posted posted = Posted::pending;
+    try {
+        posted = messages_.start(message);
+    } catch (const std::bad_alloc&) {
+        return break_group(stream.group(), out_of_memory());
+    }
+    const bool is_polled = !sources_.empty() && sources_.back() == &messages_;
+    if (messages_.is_used() && !is_polled) [[unlikely]]
+        sources_.push_back(&messages_);
+    if (posted != Posted::done) return;
+    run.missing_[0] = Run::completed_mark;
+    run.unfinished_ = 0;
+    finish(run);
 }
 
 void Executor::begin_offered(bool as_lists) {

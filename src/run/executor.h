@@ -21,6 +21,7 @@
 #include "offload/offload.h"
 #include "run/failure_notices.h"
 #include "run/run.h"
+#include "run/tagged.h"
 #include "schedule/unattended.h"
 #include "transport/transport.h"
 
@@ -55,6 +56,10 @@ class Executor {
     // no memory for it, its group breaks. `is_offered`: it begins in begin_offered(), and so do the
     // runs started after it. REQUIRES: it is not active; if offered, its offload has accepted it.
     void start(Run& run, Stream& stream, const Binding& binding, bool is_offered = false);
+
+    // The same for a send or receive of the program's, of which `stream` tells the group. It needs
+    // no turn behind offered runs: no collective shares its lane.
+    void start_message(Run& run, Stream& stream);
 
     Offload* offload() const { return offload_; }  // null: none
     bool has_offered() const { return offered_.first != nullptr; }
@@ -183,6 +188,7 @@ class Executor {
     static constexpr std::uint32_t unattended_runs_max = 256;
     static constexpr std::int64_t unattended_bytes_of_runs_max = 16 * unattended_bytes_of_all_max;
 
+    void activate(Run& run, Stream& stream);
     void begin(Run& run, bool as_lists);
     void begin_here(Run& run);
     bool begin_lists(Run& run);
@@ -241,8 +247,10 @@ class Executor {
 
     Offload* const offload_;
     std::vector<Transport*> transports_;
-    std::vector<CompletionSource*> sources_;  // the offload and the transports
+    // The offload, the transports, and messages_ once it has any.
+    std::vector<CompletionSource*> sources_;
     std::vector<Transport*> routes_;
+    TaggedMessages messages_;
     FailureNotices failures_;
     std::uint32_t expected_groups_ = 1;
 

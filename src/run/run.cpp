@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "run/tagged.h"
 #include "schedule/unattended.h"
 
 namespace weft {
@@ -31,6 +32,12 @@ bool Run::offer_to(Offload& offload, OffloadPlan& plan, const Offload::Start& st
         offload.note_no_memory();
         return false;  // the executor takes less
     }
+}
+
+void Run::make_message() {
+    WEFT_ASSERT(schedule_.ops().size() == 1 && schedule_.ops()[0].kind == OpKind::join);
+    message_ = std::make_unique<TaggedMessage>();
+    message_->run = this;
 }
 
 void Run::make_state() {
@@ -95,6 +102,11 @@ bool Run::is_late(OpId op) const {
 
 std::vector<Rank> Run::late_peers(bool sends) const {
     std::vector<Rank> late;
+    if (message_) {
+        const Rank peer = message_->known_peer();
+        if (message_->sends == sends && peer >= 0) late.push_back(stream_->member(peer));
+        return late;
+    }
     if (runs_as_lists_) {
         late = rest_->late_peers(sends);
         lists_->add_late(sends, late);

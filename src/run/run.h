@@ -37,6 +37,7 @@ struct Binding {
 
 class Executor;
 class Run;
+struct TaggedMessage;
 
 // Hears of the ends of the runs that carry its mark, or that it waits for.
 class CompletionListener {
@@ -103,6 +104,11 @@ class Run {
     Stream* stream() const { return stream_; }
     std::int64_t memory_bytes() const;
 
+    // From now on, every start is a send or receive of the program's (Executor::start_message()).
+    // REQUIRES: the schedule is a single join, which completes with the message.
+    void make_message();
+    TaggedMessage* message() const { return message_.get(); }  // null: it is none
+
     // The ranks of the job whose messages this active run awaits; with `sends`, those that have not
     // taken its messages. Looks at every operation.
     std::vector<Rank> late_peers(bool sends) const;
@@ -165,6 +171,8 @@ class Run {
     Run* next_queued_ = nullptr;
     Run* next_active_ = nullptr;
     Run* previous_active_ = nullptr;
+
+    std::unique_ptr<TaggedMessage> message_;
 };
 
 }  // namespace weft

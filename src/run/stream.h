@@ -17,6 +17,11 @@ namespace weft {
 
 class Run;
 
+// The streams of a communicator: that of its calls, those of its persistent requests, and from this
+// number on one for each tag of its messages (run/tagged.h).
+inline constexpr std::uint32_t first_tag_stream = (StreamId::stream_max + 1) / 2;
+inline constexpr int tag_max = static_cast<int>(StreamId::stream_max - first_tag_stream);
+
 // A run and one of its schedule's lanes; run == null: nobody.
 struct LaneHold {
     Run* run = nullptr;

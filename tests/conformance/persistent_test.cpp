@@ -301,6 +301,52 @@ TEST_P(PersistentOver, RepeatedCallsWithTypesAllocateNothing) {
     EXPECT_EQ(got[1], (Values{2, 3, 6}));
 }
 
+// Sends and receives of any size, tag and source; each round has three, of which one is persistent.
+TEST_P(PersistentOver, RepeatedMessagesAllocateNothing) {
+    for (const bool takes_any : {false, true}) {
+        ThreadJob job(2, {.engine = EngineKind::manual, .over = GetParam()});
+        Values sent(2000, 3);
+        Values got(2000);
+        const auto receive = [&](int tag, std::size_t count) -> MessageCall {
+            return {.data = got.data(),
+                    .count = count,
+                    .type = WEFT_INT64,
+                    .peer = 0,
+                    .takes_any = takes_any,
+                    .tag = tag};
+        };
+        const auto send = [&](int tag, std::size_t count) -> MessageCall {
+            return {.sends = true,
+                    .data = sent.data(),
+                    .count = count,
+                    .type = WEFT_INT64,
+                    .peer = 1,
+                    .tag = tag};
+        };
+        ThreadRank& sender = job.at(0);
+        ThreadRank& receiver = job.at(1);
+        weft_request persistent[2];
+        ASSERT_EQ(sender.init(send(0, 5), sender.world(), &persistent[0]), WEFT_OK);
+        ASSERT_EQ(receiver.init(receive(0, 5), receiver.world(), &persistent[1]), WEFT_OK);
+        expect_no_allocations([&] {
+            ASSERT_EQ(sender.start(&persistent[0]), WEFT_OK);
+            ASSERT_EQ(receiver.start(&persistent[1]), WEFT_OK);
+            complete(job, persistent);
+            for (const std::size_t count : {1u, 2000u}) {
+                const int tag = static_cast<int>(count);
+                weft_request requests[2];
+                ASSERT_EQ(receiver.start(receive(tag, count), receiver.world(), &requests[1]),
+                          WEFT_OK);
+                ASSERT_EQ(sender.start(send(tag, count), sender.world(), &requests[0]), WEFT_OK);
+                complete(job, requests);
+            }
+        });
+        EXPECT_EQ(got, sent);
+        ASSERT_EQ(sender.request_free(&persistent[0]), WEFT_OK);
+        ASSERT_EQ(receiver.request_free(&persistent[1]), WEFT_OK);
+    }
+}
+
 // A call in which every block has two elements.
 Call call_of(const algorithm::CollectiveSpec& spec, Rank rank, const Values& sent, Values& got) {
     using algorithm::Blocks;

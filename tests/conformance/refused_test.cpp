@@ -201,6 +201,46 @@ TEST_F(Refused, ArgumentsOfGatherAndScatter) {
                    WEFT_REFUSED_ARGUMENT, "type = 99; expected one of weft_type (weft_iscatter)");
 }
 
+TEST_F(Refused, ArgumentsOfSendsAndReceives) {
+    const weft_type type = WEFT_INT32;
+    int source = -1;
+    const auto expect = [](weft_status status, const std::string& sentence) {
+        expect_refused(status, WEFT_REFUSED_ARGUMENT, sentence);
+    };
+    expect(weft_isend(from_, 2, type, 1, 0, world_, &request_),
+           "dest = 1; expected 0..0 (weft_isend)");
+    expect(weft_send_init(from_, 2, type, -1, 0, world_, &request_),
+           "dest = -1; expected 0..0 (weft_send_init)");
+    expect(weft_irecv(into_, 2, type, -1, 0, world_, &request_),
+           "source = -1; expected 0..0; weft_irecv_any receives from any rank (weft_irecv)");
+    expect(weft_recv_init(into_, 2, type, 0, -1, world_, &request_),
+           "tag = -1; expected 0..8388607 (weft_recv_init)");
+    expect(weft_irecv_any(into_, 2, type, WEFT_TAG_MAX + 1, &source, world_, &request_),
+           "tag = 8388608; expected 0..8388607 (weft_irecv_any)");
+    expect(weft_isend(nullptr, 2, type, 0, 0, world_, &request_),
+           "buf = null; expected a buffer of 8 bytes (weft_isend)");
+    expect(weft_irecv(in_place_, 2, type, 0, 0, world_, &request_),
+           "buf = WEFT_IN_PLACE; expected a buffer of 8 bytes (weft_irecv)");
+    expect(weft_recv_any_init(into_, 2, unknown_type_, 0, &source, world_, &request_),
+           "type = 99; expected one of weft_type (weft_recv_any_init)");
+    expect(weft_irecv(into_, SIZE_MAX / 2, type, 0, 0, world_, &request_),
+           "count = 9223372036854775807; expected at most");
+    expect(weft_isend(from_, 2, type, 0, 0, world_, nullptr),
+           "request = null; expected an address (weft_isend)");
+    expect_refused(weft_isend(from_, 2, type, 0, 0, WEFT_COMM_NULL, &request_), WEFT_REFUSED_HANDLE,
+                   "comm = ");
+    // Nothing was started: the first that is meets the first of the other end.
+    weft_request requests[2] = {};
+    from_[0] = 41;
+    ASSERT_EQ(weft_isend(from_, 2, type, 0, WEFT_TAG_MAX, world_, &requests[0]), WEFT_OK);
+    expect_refused(weft_request_free(&requests[0]), WEFT_REFUSED_OUTSTANDING,
+                   "send to rank 0 with tag 8388607 of 8 bytes on world is active");
+    ASSERT_EQ(weft_irecv_any(into_, 2, type, WEFT_TAG_MAX, &source, world_, &requests[1]), WEFT_OK);
+    ASSERT_EQ(weft_waitall(2, requests, nullptr), WEFT_OK) << weft_last_detail();
+    EXPECT_EQ(into_[0], 41);
+    EXPECT_EQ(source, 0);
+}
+
 TEST_F(Refused, ArgumentsOfAlltoallAndReduce) {
     expect_refused(weft_ialltoall(nullptr, into_, 2, WEFT_INT32, world_, &request_),
                    WEFT_REFUSED_ARGUMENT,

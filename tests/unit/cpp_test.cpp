@@ -147,6 +147,36 @@ TEST(Bfloat16, RoundsToTheNearestAndKeepsInfinities) {
     EXPECT_EQ(static_cast<float>(bfloat16(-2.5f)), -2.5f);
 }
 
+TEST_F(Cpp, SendsAndReceivesTakeRanges) {
+    const std::vector<double> sent = {1, 2, 3};
+    std::array<double, 3> got[3] = {};
+    int source = -1;
+    weft::Request requests[] = {world_.irecv(got[0], 0, 1), world_.irecv_any(got[1], 2, &source),
+                                world_.isend(sent, 0, 2), world_.isend(sent, 0, 1)};
+    weft::wait_all(requests);
+    EXPECT_EQ(source, 0);
+    weft::Request persistent[] = {world_.send_init(sent, 0, 3), world_.recv_init(got[2], 0, 3)};
+    for (int round = 0; round < 2; ++round) {
+        got[2] = {};
+        weft::start_all(persistent);
+        weft::wait_all(persistent);
+        for (const auto& one : got) EXPECT_TRUE(std::ranges::equal(one, sent));
+    }
+    // Elements without a type of Weft's travel as bytes.
+    struct Pixel {
+        char colours[3];
+    };
+    const Pixel pixel{{'r', 'g', 'b'}};
+    Pixel copy[1] = {};
+    weft::Request pixels[] = {world_.isend(std::span(&pixel, 1), 0, 4),
+                              world_.recv_any_init(copy, 4)};
+    pixels[1].start();
+    weft::wait_all(pixels);
+    EXPECT_EQ(copy[0].colours[2], 'b');
+    EXPECT_ERROR(WEFT_REFUSED_ARGUMENT, "tag = -2; expected 0..8388607 (weft_isend)",
+                 world_.isend(sent, 0, -2));
+}
+
 TEST_F(Cpp, BuffersOfWrongSizeAreRefusedWithASentence) {
     std::vector<double> send(3), recv(5);
     EXPECT_ERROR(WEFT_REFUSED_ARGUMENT,

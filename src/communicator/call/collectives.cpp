@@ -46,22 +46,6 @@ std::size_t blocks_max(const CollectiveSpec& spec, const CallContext& place) {
         {std::size_t{1}, place.neighbors->sources.size(), place.neighbors->destinations.size()});
 }
 
-// count * size of type, if `blocks` times that can still be addressed.
-Result<std::int64_t> block_bytes(std::size_t count, weft_type type, std::size_t blocks,
-                                 const char* name) {
-    const std::size_t element = type_bytes(type);
-    const auto bytes_max = static_cast<std::size_t>(call_bytes_max);
-    std::size_t bytes;
-    std::size_t all;
-    // (Divides only if it refuses: divisions are slow.)
-    if (__builtin_mul_overflow(count, element, &bytes) ||
-        __builtin_mul_overflow(bytes, blocks, &all) || all > bytes_max) {
-        return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
-                       name, count, bytes_max / element / blocks, blocks, type_name(type).c_str());
-    }
-    return static_cast<std::int64_t>(bytes);
-}
-
 const char* name_of_count(const CollectiveSpec& spec, bool is_root) {
     if (!spec.lists_blocks()) return "count";
     return spec.send_blocks(is_root) == Blocks::one ? "send_count" : "recv_count";
@@ -182,6 +166,21 @@ void scale_result(const Problem& problem, ScheduleBuilder& builder) {
 }  // namespace
 
 const char* collective_name(Collective collective) { return algorithm::spec_of(collective).name; }
+
+Result<std::int64_t> block_bytes(std::size_t count, weft_type type, std::size_t blocks,
+                                 const char* name) {
+    const std::size_t element = type_bytes(type);
+    const auto bytes_max = static_cast<std::size_t>(call_bytes_max);
+    std::size_t bytes;
+    std::size_t all;
+    // (Divides only if it refuses: divisions are slow.)
+    if (__builtin_mul_overflow(count, element, &bytes) ||
+        __builtin_mul_overflow(bytes, blocks, &all) || all > bytes_max) {
+        return failure(WEFT_REFUSED_ARGUMENT, "%s = %zu; expected at most %zu for %zu blocks of %s",
+                       name, count, bytes_max / element / blocks, blocks, type_name(type).c_str());
+    }
+    return static_cast<std::int64_t>(bytes);
+}
 
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name) {

@@ -25,6 +25,11 @@ struct BufferUses {
 // "bcast", for messages.
 const char* collective_name(Collective collective);
 
+// count * size of type, if `blocks` times that can still be addressed; else a sentence about the
+// argument `name`.
+Result<std::int64_t> block_bytes(std::size_t count, weft_type type, std::size_t blocks,
+                                 const char* name);
+
 // Refuses a null buffer if bytes of it are needed, and two buffers if they use the same bytes.
 Status check_buffers(const void* send_buf, const BufferUse& send, const void* recv_buf,
                      const BufferUse& recv, const char* recv_name);

@@ -29,6 +29,13 @@ class Calls {
 
     virtual weft_status start(const Call& call, weft_comm comm, weft_request* request) = 0;
     virtual weft_status init(const Call& call, weft_comm comm, weft_request* request) = 0;
+    // Messages of bytes.
+    virtual weft_status isend(const void* buf, size_t bytes, int dest, int tag, weft_comm comm,
+                              weft_request* request) = 0;
+    virtual weft_status irecv(void* buf, size_t bytes, int source, int tag, weft_comm comm,
+                              weft_request* request) = 0;
+    virtual weft_status irecv_any(void* buf, size_t bytes, int tag, int* source, weft_comm comm,
+                                  weft_request* request) = 0;
     virtual weft_status start(weft_request* request) = 0;
     virtual weft_status startall(size_t count, weft_request* requests) = 0;
     virtual weft_status request_free(weft_request* request) = 0;

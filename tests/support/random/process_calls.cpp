@@ -89,6 +89,34 @@ weft_status ProcessCalls::init(const Call& c, weft_comm comm, weft_request* requ
     return call(false, [&] { return give(find(comm).make_persistent(c), request); });
 }
 
+weft_status ProcessCalls::start(const MessageCall& message, weft_comm comm, weft_request* request) {
+    return call(false, [&] { return give(find(comm).start(message), request); });
+}
+
+weft_status ProcessCalls::init(const MessageCall& message, weft_comm comm, weft_request* request) {
+    return call(false, [&] { return give(find(comm).make_persistent(message), request); });
+}
+
+weft_status ProcessCalls::isend(const void* buf, size_t bytes, int dest, int tag, weft_comm comm,
+                                weft_request* request) {
+    const MessageCall message = {
+        .sends = true, .data = const_cast<void*>(buf), .count = bytes, .peer = dest, .tag = tag};
+    return start(message, comm, request);
+}
+
+weft_status ProcessCalls::irecv(void* buf, size_t bytes, int source, int tag, weft_comm comm,
+                                weft_request* request) {
+    const MessageCall message = {.data = buf, .count = bytes, .peer = source, .tag = tag};
+    return start(message, comm, request);
+}
+
+weft_status ProcessCalls::irecv_any(void* buf, size_t bytes, int tag, int* source, weft_comm comm,
+                                    weft_request* request) {
+    const MessageCall message = {
+        .data = buf, .count = bytes, .takes_any = true, .tag = tag, .source = source};
+    return start(message, comm, request);
+}
+
 weft_status ProcessCalls::start(weft_request* request) { return startall(1, request); }
 
 weft_status ProcessCalls::startall(size_t count, weft_request* requests) {

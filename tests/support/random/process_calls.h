@@ -27,6 +27,14 @@ class ProcessCalls : public Calls {
 
     weft_status start(const Call& call, weft_comm comm, weft_request* request) override;
     weft_status init(const Call& call, weft_comm comm, weft_request* request) override;
+    weft_status isend(const void* buf, size_t bytes, int dest, int tag, weft_comm comm,
+                      weft_request* request) override;
+    weft_status irecv(void* buf, size_t bytes, int source, int tag, weft_comm comm,
+                      weft_request* request) override;
+    weft_status irecv_any(void* buf, size_t bytes, int tag, int* source, weft_comm comm,
+                          weft_request* request) override;
+    weft_status start(const MessageCall& message, weft_comm comm, weft_request* request);
+    weft_status init(const MessageCall& message, weft_comm comm, weft_request* request);
     weft_status start(weft_request* request) override;
     weft_status startall(size_t count, weft_request* requests) override;
     weft_status request_free(weft_request* request) override;

@@ -53,6 +53,18 @@ class PublicCalls final : public Calls {
         const weft_call record = call;
         return weft_start_call(&record, WEFT_PERSISTENT, comm, request);
     }
+    weft_status isend(const void* buf, size_t bytes, int dest, int tag, weft_comm comm,
+                      weft_request* request) override {
+        return weft_isend(buf, bytes, WEFT_BYTE, dest, tag, comm, request);
+    }
+    weft_status irecv(void* buf, size_t bytes, int source, int tag, weft_comm comm,
+                      weft_request* request) override {
+        return weft_irecv(buf, bytes, WEFT_BYTE, source, tag, comm, request);
+    }
+    weft_status irecv_any(void* buf, size_t bytes, int tag, int* source, weft_comm comm,
+                          weft_request* request) override {
+        return weft_irecv_any(buf, bytes, WEFT_BYTE, tag, source, comm, request);
+    }
     weft_status start(weft_request* request) override { return weft_start(request); }
     weft_status startall(size_t count, weft_request* requests) override {
         return weft_startall(count, requests);
