@@ -85,6 +85,7 @@ enum class Action : std::uint8_t {
     free_comm,
     start,             // a nonblocking operation
     init,              // a persistent one
+    message,           // a nonblocking send on one rank, its receive on another, or on the same
     start_persistent,  // several
     free_request,
     complete,
@@ -127,6 +128,10 @@ struct Step {
     int root = 0;  // modulo the size of the communicator
     bool in_place = false;
     bool types_differ = false;  // odd ranks describe the same data as bytes
+    // message: `made` is the receive, and the next number the send. From member `root` to member
+    // `parameter`, modulo the size of the communicator; `reversed`: of the two, the send first.
+    int tag = 0;
+    bool from_any = false;  // the receive does not name its source
     // split; topology: `parameter` is the kind (support/neighbors.h)
     SplitRule rule = SplitRule::modulo;
     int parameter = 0;
@@ -174,6 +179,14 @@ inline std::string ranks(std::uint32_t on) {
     return "ranks " + list + ": ";
 }
 
+inline std::string message(const Step& step) {
+    const std::string& data = step.data().name;
+    return "r" + std::to_string(step.made) + " = message(" + comm(step.comm) + ", " +
+           data.substr(0, data.find(' ')) + " x " + std::to_string(step.count) + ", " +
+           std::to_string(step.root) + " -> " + std::to_string(step.parameter) +
+           " mod size, tag=" + std::to_string(step.tag) + (step.from_any ? ", from any)" : ")");
+}
+
 inline std::string call(const Step& step, const std::string& name) {
     const CollectiveEntry& entry = entry_of(step.collective);
     std::string text = name + "(" + comm(step.comm);
@@ -213,6 +226,7 @@ inline std::string Step::text() const {
         case Action::free_comm: return "free(" + program_text::comm(comm) + ")";
         case Action::start: return "r" + std::to_string(made) + " = " + call(*this, "i" + name);
         case Action::init: return "r" + std::to_string(made) + " = " + call(*this, name + "_init");
+        case Action::message: return message(*this);
         case Action::start_persistent:
             return "start(" + list + (requests.size() > 1 ? ") in each rank's own order" : ")");
         case Action::free_request: return "free(" + list + ")";
@@ -234,7 +248,7 @@ class Generator {
 
     Program run() {
         while (operations_ < case_.operations) {
-            const std::uint64_t kind = random_.below(40);
+            const std::uint64_t kind = random_.below(44);
             if (kind < 17) {
                 add(operation(Action::start));
                 ++operations_;
@@ -253,6 +267,9 @@ class Generator {
             } else if (kind == 37) {
                 Step step = local(Action::engine);
                 add(step);
+            } else if (kind >= 40) {
+                add(message());
+                ++operations_;
             } else {
                 add(local(Action::compute));
             }
@@ -308,6 +325,24 @@ class Generator {
         step.in_place = has_in_place(entry.name) && random_.one_in(3);
         step.types_differ =
             !entry.reduces && step.collective != Collective::barrier && random_.one_in(8);
+        return step;
+    }
+
+    // Some messages of a few tags, and some with a tag of their own, whose receives can only meet
+    // them from whichever rank they come.
+    Step message() {
+        Step step;
+        step.action = Action::message;
+        step.comm = comms_[random_.below(comms_.size())];
+        step.made = next_operation_;
+        next_operation_ += 2;
+        step.arithmetic = random_.below(arithmetics().size());
+        step.count = count(weft_type_size(step.data().type));
+        step.root = below(static_cast<std::size_t>(case_.ranks));
+        step.parameter = below(static_cast<std::size_t>(case_.ranks));
+        step.reversed = random_.one_in(2);
+        step.from_any = random_.one_in(3);
+        step.tag = step.from_any ? WEFT_TAG_MAX - step.made : below(3);
         return step;
     }
 
@@ -433,6 +468,7 @@ inline Program normalised(const Program& steps) {
                 if (std::erase(comms, step.comm) == 0) continue;
                 break;
             case Action::start:
+            case Action::message:
                 if (!has(comms, step.comm)) continue;
                 break;
             case Action::init:
@@ -469,7 +505,7 @@ inline Program generate(const Case& c) {
 inline int operations_of(const Program& program) {
     int operations = 0;
     for (const Step& step : program) {
-        if (step.action == Action::start) ++operations;
+        if (step.action == Action::start || step.action == Action::message) ++operations;
         if (step.action == Action::start_persistent) {
             operations += static_cast<int>(step.requests.size());
         }

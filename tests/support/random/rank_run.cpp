@@ -84,6 +84,9 @@ class RankRun::Walk {
         int root = 0;
         weft_request request = WEFT_REQUEST_NULL;
         bool persistent = false;
+        bool is_message = false;
+        bool sends = false;  // a message
+        int source = -1;     // as a receive from any source says
         bool active = false;
         int round = 0;  // of a persistent one
         Guarded send;
@@ -248,6 +251,7 @@ class RankRun::Walk {
     }
 
     void check(Operation& o) {
+        if (o.is_message) return check_message(o);
         const auto* send = static_cast<const unsigned char*>(o.send.data());
         if (!o.send.guards_untouched() || !o.recv.guards_untouched()) {
             note(describe(o) + ": bytes outside of its buffers were written");
@@ -262,6 +266,21 @@ class RankRun::Walk {
             const Place place = a.result(o.rank, block);
             check_block(o, a.source(o.rank, block), {at(o, place), place.count * element_bytes(o)});
         }
+    }
+
+    void check_message(Operation& o) {
+        if (!o.send.guards_untouched() || !o.recv.guards_untouched())
+            note(describe(o) + ": bytes outside of its buffer were written");
+        const auto* send = static_cast<const unsigned char*>(o.send.data());
+        if (!std::equal(o.sent.begin(), o.sent.end(), send))
+            note(describe(o) + ": what it sends was written");
+        if (o.sends) return;
+        expected_.resize(o.recv.bytes());
+        fill(o, o.root, 0, expected_);
+        if (std::memcmp(o.recv.data(), expected_.data(), expected_.size()) != 0)
+            note(describe(o) + ": what it received is wrong");
+        if (o.step->from_any && o.source != o.root)
+            note(describe(o) + ": its source is wrong, " + std::to_string(o.source));
     }
 
     static std::string describe(const Operation& o) {
@@ -279,6 +298,7 @@ class RankRun::Walk {
             case Action::free_comm: return free_comm(step);
             case Action::start: return start(step, /*persistent=*/false);
             case Action::init: return start(step, /*persistent=*/true);
+            case Action::message: return message(step);
             case Action::start_persistent: return start_persistent(step);
             case Action::free_request: return free_request(step.requests.front());
             case Action::complete: return !step.is_on(calls_.rank()) || complete(step);
@@ -391,6 +411,52 @@ class RankRun::Walk {
         if (!expect_ok(status, "the start")) return false;
         if (o.request == WEFT_REQUEST_NULL) return stop("the start gives no request");
         if (!persistent) set_active(step.made, o);
+        return true;
+    }
+
+    bool message(const Step& step) {
+        const auto comm = comms_.find(step.comm);
+        if (comm == comms_.end()) return true;
+        const int rank = comm->second.rank;
+        const int ranks = static_cast<int>(comm->second.members.size());
+        const bool sends = step.root % ranks == rank;
+        const bool receives = step.parameter % ranks == rank;
+        // (Room for both ends: the first alone would never complete.)
+        while (outstanding_.size() + 2 > outstanding_max) {
+            if (!complete_all({outstanding_.front()})) return false;
+        }
+        if (sends && step.reversed && !message(step, comm->second, true)) return false;
+        if (receives && !message(step, comm->second, false)) return false;
+        return !sends || step.reversed || message(step, comm->second, true);
+    }
+
+    bool message(const Step& step, const Comm& comm, bool sends) {
+        const int id = sends ? step.made + 1 : step.made;
+        Operation& o = operations_[id];
+        o.step = &step;
+        o.is_message = true;
+        o.sends = sends;
+        o.members = comm.members;
+        o.rank = comm.rank;
+        const int ranks = static_cast<int>(o.members.size());
+        o.root = step.root % ranks;
+        const std::size_t bytes = step.count * element_bytes(o);
+        (sends ? o.send : o.recv) = Guarded(bytes);
+        weft_status status;
+        if (sends) {
+            fill(o, o.root, 0, {o.send.as<unsigned char>(), bytes});
+            o.sent.assign(o.send.as<unsigned char>(), o.send.as<unsigned char>() + bytes);
+            status = calls_.isend(o.send.data(), bytes, step.parameter % ranks, step.tag,
+                                  comm.handle, &o.request);
+        } else if (step.from_any) {
+            status = calls_.irecv_any(o.recv.data(), bytes, step.tag, &o.source, comm.handle,
+                                      &o.request);
+        } else {
+            status = calls_.irecv(o.recv.data(), bytes, o.root, step.tag, comm.handle, &o.request);
+        }
+        if (!expect_ok(status, sends ? "the send" : "the receive")) return false;
+        if (o.request == WEFT_REQUEST_NULL) return stop("the message gives no request");
+        set_active(id, o);
         return true;
     }
 
@@ -729,9 +795,7 @@ class RankRun::Walk {
         for (const auto& [id, hash] : digests_) least[id] = most[id] = hash;
         // Groups of one split have different results: only operations of all ranks are compared.
         for (const Step& step : program_) {
-            if (step.made < 0 || step.action == Action::dup || step.action == Action::split ||
-                step.action == Action::topology)
-                continue;
+            if (step.action != Action::start && step.action != Action::init) continue;
             const auto id = static_cast<std::size_t>(step.made);
             if (step.comm == world_id) continue;
             least[id] = ~std::uint64_t{0};
