@@ -10,6 +10,10 @@ const Api own_api = {
 #include "algorithm/collectives.def"
 #undef COLLECTIVE
 #undef NEIGHBOR_COLLECTIVE
+    .isend = weft_isend,
+    .irecv = weft_irecv,
+    .send_init = weft_send_init,
+    .recv_init = weft_recv_init,
     .start = weft_start,
     .test = weft_test,
     .wait = weft_wait,

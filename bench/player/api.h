@@ -17,6 +17,11 @@ struct Api {
 #include "algorithm/collectives.def"
 #undef COLLECTIVE
 #undef NEIGHBOR_COLLECTIVE
+    // Null in builds that have no messages.
+    decltype(&weft_isend) isend;
+    decltype(&weft_irecv) irecv;
+    decltype(&weft_send_init) send_init;
+    decltype(&weft_recv_init) recv_init;
     decltype(&weft_start) start;
     decltype(&weft_test) test;
     decltype(&weft_wait) wait;

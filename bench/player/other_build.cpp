@@ -32,6 +32,11 @@ const char* load(void* library, Api& api) {
     LOAD(name.init, "weft_" #name "_init");
 #include "algorithm/collectives.def"
 #undef COLLECTIVE
+    const bool has_messages = load(library, "weft_isend", api.isend) &&
+                              load(library, "weft_irecv", api.irecv) &&
+                              load(library, "weft_send_init", api.send_init) &&
+                              load(library, "weft_recv_init", api.recv_init);
+    if (!has_messages) api.isend = nullptr;
     LOAD(start, "weft_start");
     LOAD(test, "weft_test");
     LOAD(wait, "weft_wait");
