@@ -35,6 +35,9 @@ std::size_t inhabitants(const Lines& networks) {
     return found;
 }
 
+const std::string show_links =
+    "sh -c 'for link in /proc/sys/net/ipv4/conf/*eth*; do tc qdisc show dev ${link##*/}; done'";
+
 const auto users = ::testing::Values(User::root, User::other);
 
 std::string name_of_user(const ::testing::TestParamInfo<User>& test) {
@@ -134,10 +137,9 @@ TEST_P(Cluster, LinksAreUpBeforeRanksStart) {
 }
 
 TEST_P(Cluster, LinksAreLimitedAtBothEnds) {
-    const std::string show =
-        "sh -c 'for link in /proc/sys/net/ipv4/conf/*eth*; do tc qdisc show dev ${link##*/}; done'";
-    Finished nodes = run(weft_run("-n 2 --nodes 2 --links 2 --rate 250mbit " + show));
-    Finished bridge = run(weft_run("--nodes 2 --links 2 --rate 250mbit --exec-per-node " + show));
+    Finished nodes = run(weft_run("-n 2 --nodes 2 --links 2 --rate 250mbit " + show_links));
+    Finished bridge =
+        run(weft_run("--nodes 2 --links 2 --rate 250mbit --exec-per-node " + show_links));
     for (const Finished& ends : {nodes, bridge}) {
         EXPECT_EQ(sorted_lines(ends.out).size(), 4u) << ends.out << ends.err;
         for (const std::string& line : sorted_lines(ends.out)) {
@@ -145,8 +147,17 @@ TEST_P(Cluster, LinksAreLimitedAtBothEnds) {
             EXPECT_TRUE(contains(line, " rate 250Mbit "));
         }
     }
-    Finished free = expect_success(weft_run("-n 1 --nodes 1 " + show));
+    Finished free = expect_success(weft_run("-n 1 --nodes 1 " + show_links));
     EXPECT_EQ(free.out.find("tbf"), free.out.npos) << "without --rate nothing limits";
+}
+
+TEST_P(Cluster, LinksPassAtOnceOnlyWhatIsSaidAtBothEnds) {
+    const std::string options = "--nodes 1 --rate 250mbit --burst 32768 ";
+    for (const std::string& way : {"-n 1 " + options, options + "--exec-per-node "}) {
+        Finished ends = expect_success(weft_run(way + show_links));
+        EXPECT_TRUE(contains(ends.out, " burst 32"));  // (rounded to a tick)
+    }
+    expect_failure(run(weft_run("-n 1 " + options + "--burst 1 true")), "--burst");
 }
 
 TEST_P(Cluster, LinksTakeLargePacketsOnlyAsFarAsIsSaidAtBothEnds) {

@@ -208,7 +208,7 @@ TEST(SwitchLosses, AreNoneWithoutAProbability) {
 }
 
 TEST(SwitchIncoming, ABurstPassesAtOnceAndTheRestAtTheRate) {
-    Incoming link(8e9);  // a byte per ns
+    Incoming link({8e9});  // a byte per ns
     const std::int64_t start = 1'000'000'000;
     EXPECT_EQ(link.arrival(start, 64 * 1024, 0), start);
     EXPECT_EQ(link.arrival(start, 64 * 1024, 0), start);
@@ -218,8 +218,17 @@ TEST(SwitchIncoming, ABurstPassesAtOnceAndTheRestAtTheRate) {
         << "a rest fills the bucket";
 }
 
+TEST(SwitchIncoming, ASmallerBurstIsUsedUpSooner) {
+    Incoming link({8e9, 16 * 1024});
+    const std::int64_t start = 1'000'000'000;
+    EXPECT_EQ(link.arrival(start, 16 * 1024, 0), start);
+    EXPECT_EQ(link.arrival(start, 5000, 0), start + 5000);
+    EXPECT_EQ(link.arrival(start + 1'000'000, 20 * 1024, 0), start + 1'000'000 + 4 * 1024)
+        << "however long the pause";
+}
+
 TEST(SwitchIncoming, AFullQueueTakesNoMore) {
-    Incoming link(1e9);  // 8 ns a byte
+    Incoming link({1e9});  // 8 ns a byte
     const std::int64_t start = 1'000'000'000;
     std::uint64_t taken = 0;
     while (link.arrival(start, 1500, 0) && taken < 100'000'000) taken += 1500;
@@ -228,12 +237,12 @@ TEST(SwitchIncoming, AFullQueueTakesNoMore) {
 }
 
 TEST(SwitchIncoming, WithoutARatePacketsOnlyTravel) {
-    Incoming link(0);
+    Incoming link({});
     for (int i = 0; i < 1000; ++i) EXPECT_EQ(link.arrival(7, 65'536, 500), 507);
 }
 
 TEST(SwitchIncoming, PacketsDoNotOvertake) {
-    Incoming link(0);
+    Incoming link({});
     EXPECT_EQ(link.arrival(0, 100, 900), 900);
     EXPECT_EQ(link.arrival(10, 100, 0), 900);
     EXPECT_EQ(link.arrival(1000, 100, 0), 1000);

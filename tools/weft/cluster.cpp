@@ -32,6 +32,11 @@ const std::string tap_queue = " txqueuelen 4096";  // frames; those that find it
 
 std::string number(int value) { return std::to_string(value); }
 
+// In tc's words.
+std::string size(int bytes) {
+    return bytes % 1024 == 0 ? number(bytes / 1024) + "kb" : number(bytes);
+}
+
 std::string ipv4(int link, int host) { return "10.77." + number(link) + "." + number(host); }
 std::string ipv6(int link, int host) {
     return "fd77:6566:740" + number(link) + "::" + number(host);
@@ -90,8 +95,8 @@ struct Commands {
     void limit(const std::string& device, const ClusterOptions& options) {
         cut_packets(device, options);
         if (options.rate.empty()) return;
-        tc.push_back("qdisc add dev " + device + " root tbf rate " + options.rate +
-                     " burst 128kb latency 50ms");
+        tc.push_back("qdisc add dev " + device + " root tbf rate " + options.rate + " burst " +
+                     size(options.burst_bytes) + " latency 50ms");
     }
     Status run(int network = -1, const std::vector<int>& lent = {}) const {
         WEFT_RETURN_IF_NOT_OK(iproute("ip", ip, network, lent));
@@ -187,8 +192,9 @@ Status Cluster::plug_into_switch() {
         }
         commands.cut_packets(bridge(link), options_);
     }
-    WEFT_RETURN_IF_NOT_OK(
-        switch_.start(std::move(ports), bits_per_second(options_.rate), options_.switch_core));
+    WEFT_RETURN_IF_NOT_OK(switch_.start(std::move(ports),
+                                        {bits_per_second(options_.rate), options_.burst_bytes},
+                                        options_.switch_core));
     return commands.run();
 }
 

@@ -23,7 +23,8 @@ struct ClusterOptions {
     int nodes = 0;      // 0: no cluster
     std::string rate;   // of each link and direction, in tc's words; empty: unlimited
     int gso_bytes = 0;  // gso_max_size of each link: the largest packet; 0: the system's default
-    int links = 1;      // per node, each with its own bridge and subnet
+    int burst_bytes = 128 * 1024;  // that a link passes at once after a pause, beyond its rate
+    int links = 1;                 // per node, each with its own bridge and subnet
     std::optional<Distance> distance;
     int switch_core = -1;  // where the switch stays; -1: anywhere
 };

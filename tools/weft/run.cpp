@@ -104,6 +104,11 @@ void add_cluster_options(CLI::App& run, RunOptions& options) {
                    "Bytes of the largest packet that a link takes (gso_max_size), such as 1500")
         ->needs(nodes)
         ->check(CLI::Range(1500, 65536));
+    run.add_option("--burst", options.cluster.burst_bytes,
+                   "Bytes that a link passes at once after a pause, beyond its rate")
+        ->needs(nodes)
+        ->check(CLI::Range(4096, 1 << 20))
+        ->capture_default_str();
     run.add_option("--links", options.cluster.links, "Links per node, each to its own network")
         ->needs(nodes)
         ->check(CLI::Range(1, cluster_links_max))

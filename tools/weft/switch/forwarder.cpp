@@ -31,9 +31,9 @@ std::uint64_t address_at(const std::byte* at, int link) {
 
 }  // namespace
 
-Forwarder::Forwarder(std::vector<SwitchPort> ports, double bits_per_s)
+Forwarder::Forwarder(std::vector<SwitchPort> ports, LinkRate rate)
     : losses_(0, seed), jitters_(seed) {
-    for (SwitchPort& end : ports) ports_.push_back({std::move(end), Incoming(bits_per_s)});
+    for (SwitchPort& end : ports) ports_.push_back({std::move(end), Incoming(rate)});
     buffer_ = std::make_shared_for_overwrite<std::byte[]>(frame_bytes_max);
 }
 

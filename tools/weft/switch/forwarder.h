@@ -33,7 +33,7 @@ struct SwitchCounts {
 
 class Forwarder {
   public:
-    Forwarder(std::vector<SwitchPort> ports, double bits_per_s);
+    Forwarder(std::vector<SwitchPort> ports, LinkRate rate);
 
     // From now on; counts start again. Frames are passed on earlier by the bias, as far as the
     // delay allows, and by the time that waking up takes.

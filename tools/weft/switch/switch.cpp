@@ -44,7 +44,7 @@ void come_first() {
     ::prctl(PR_SET_TIMERSLACK, 1UL);
 }
 
-[[noreturn]] void be_switch(Fd control, std::vector<SwitchPort> ports, double bits_per_s, int core,
+[[noreturn]] void be_switch(Fd control, std::vector<SwitchPort> ports, LinkRate rate, int core,
                             pid_t launcher) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher) ::_exit(0);  // it died before the line above
@@ -54,7 +54,7 @@ void come_first() {
     if (core >= 0) bind_to({core});
     come_first();
 
-    Forwarder forwarder(std::move(ports), bits_per_s);
+    Forwarder forwarder(std::move(ports), rate);
     std::int64_t cpu_before_ns = cpu_ns();
     std::int64_t begin_ns = now_ns();
     Order order;
@@ -73,14 +73,14 @@ void come_first() {
 
 }  // namespace
 
-Status Switch::start(std::vector<SwitchPort> ports, double bits_per_s, int core) {
+Status Switch::start(std::vector<SwitchPort> ports, LinkRate rate, int core) {
     int ends[2] = {-1, -1};
     const pid_t launcher = ::getpid();
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
         control_ = Fd(ends[0]);
         Fd other(ends[1]);
         pid_ = ::fork();
-        if (pid_ == 0) be_switch(std::move(other), std::move(ports), bits_per_s, core, launcher);
+        if (pid_ == 0) be_switch(std::move(other), std::move(ports), rate, core, launcher);
     }
     if (pid_ > 0) return ok;
     return failure(WEFT_REFUSED_UNSUPPORTED, "cannot start the switch of the nodes: %s",

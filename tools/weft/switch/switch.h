@@ -31,7 +31,7 @@ class Switch {
     Switch& operator=(const Switch&) = delete;
 
     // Starts it on the core, if that is one, with no distance; it takes the ports.
-    Status start(std::vector<SwitchPort> ports, double bits_per_s, int core);
+    Status start(std::vector<SwitchPort> ports, LinkRate rate, int core);
 
     Status adopt(const Distance& distance, std::int64_t bias_ns);
 
