@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 #include "CLI/CLI.hpp"
@@ -46,6 +47,12 @@ App::App(const char* name, const char* about)
                      "Calls of test() in each computation that hides communication, about")
         ->check(CLI::Range(0, 100000));
     options_->add_option("--json", json_, "Write samples to this file (docs/measuring.md)");
+    options_->add_flag("--profile", is_profiled_,
+                       "Split the time by the phases of the computation");
+    options_
+        ->add_option("--tune-seconds", tune_seconds_,
+                     "After which --tune tries no more; 0: no limit")
+        ->check(CLI::NonNegativeNumber);
     options_
         ->add_option("--spoil", spoiled_, "Spoil the result of this collective, to see the check")
         ->check(CLI::NonNegativeNumber);
@@ -84,20 +91,73 @@ void App::parse(int argc, char** argv) {
 App::Times App::timed(const std::function<void()>& body) {
     exchange_->barrier();
     exchange_->times() = {};
-    const double begin = now_s();
+    phases_.clear();
+    phase_ = nullptr;
+    const Moment begin = moment();
+    if (is_profiled_) begin_phase("rest", hides_nothing, begin);
     body();
-    const double total = now_s() - begin;
-    const CallTimes calls = exchange_->times();
-    return {total, total - calls.start - calls.test - calls.wait, calls.start, calls.test,
-            calls.wait};
+    const Moment end = moment();
+    end_phase(end);
+    return between(begin, end);
+}
+
+App::Moment App::moment() const { return {now_s(), exchange_->times()}; }
+
+App::Times App::between(const Moment& begin, const Moment& end) {
+    const double total = end.at_s - begin.at_s, start = end.calls.start - begin.calls.start,
+                 tests = end.calls.test - begin.calls.test,
+                 wait = end.calls.wait - begin.calls.wait;
+    return {total, total - start - tests - wait, start, tests, wait};
+}
+
+void App::phase(const char* name, Hiding hiding) {
+    if (!is_profiled_) return;
+    const Moment now = moment();
+    end_phase(now);
+    begin_phase(name, hiding, now);
+}
+
+void App::begin_phase(const char* name, Hiding hiding, const Moment& now) {
+    const auto known = std::ranges::find_if(phases_, [&](const Phase& one) {
+        return one.hiding == hiding && std::strcmp(one.name, name) == 0;
+    });
+    phase_ = known != phases_.end() ? &*known : &phases_.emplace_back(Phase{name, hiding, {}, {}});
+    phase_began_ = now;
+}
+
+void App::end_phase(const Moment& now) {
+    if (phase_ == nullptr) return;
+    const Times took = between(phase_began_, now);
+    for (const auto part :
+         {&Times::total, &Times::work, &Times::start, &Times::tests, &Times::wait})
+        phase_->mine.*part += took.*part;
+    phase_ = nullptr;
+}
+
+// Those of the last repetition, with the times of all ranks.
+std::vector<App::Phase> App::all_phases() {
+    if (!is_profiled_) return {};
+    std::vector<Phase> found = phases_;
+    for (const std::size_t count : exchange_->allgather(std::vector<std::size_t>{found.size()}))
+        if (count != found.size()) fail("%zu phases; another rank has %zu", found.size(), count);
+    for (Phase& phase : found)
+        phase.of_ranks = exchange_->allgather(std::vector<Times>{phase.mine});
+    return found;
 }
 
 void App::tune(std::vector<Tunable> tunables, const std::function<void()>& body) {
-    if (!exchange_->is_blocking()) tunables.push_back({"--tests", &tests_, {0, 4, 16, 64}});
+    // First: for a library without a thread nothing matters more.
+    if (!exchange_->is_blocking())
+        tunables.insert(tunables.begin(), {"--tests", &tests_, {0, 4, 16, 64}});
     const auto say = [&](const char* what) {
         if (exchange_->rank() > 0) return;
         std::printf("%s", what);
         for (const Tunable& one : tunables) std::printf(" %s %d", one.name, *one.value);
+    };
+    const double began = now_s();
+    const auto has_time = [&] {
+        return tune_seconds_ == 0 ||
+               exchange_->allreduce(now_s() - began, weft::max) < tune_seconds_;
     };
     timed(body);
     for (int round = 0; round < 2; ++round) {
@@ -105,6 +165,7 @@ void App::tune(std::vector<Tunable> tunables, const std::function<void()>& body)
             int best = *one.value;
             double least = -1;
             for (const int candidate : one.candidates) {
+                if (!has_time()) break;
                 *one.value = candidate;
                 const double took = std::min(exchange_->allreduce(timed(body).total, weft::max),
                                              exchange_->allreduce(timed(body).total, weft::max));
@@ -127,12 +188,16 @@ void App::measure(std::size_t bytes, const std::function<void()>& body,
         progress(static_cast<double>(i) / all, "repetitions");
         const Times mine = timed(body);
         check();
+        const std::vector<Phase> phases = all_phases();  // (check() begins none)
         // (As bytes: whichever type.)
         const std::vector<Times> of_ranks = exchange_->allgather(std::vector<Times>{mine});
-        if (i >= warm_ups_) repetitions.push_back(of_ranks);
+        if (i < warm_ups_) continue;
+        repetitions.push_back(of_ranks);
+        if (is_profiled_) profiles_.push_back(phases);
     }
     if (exchange_->rank() > 0) return;
     print(repetitions);
+    print_phases();
     write_samples(bytes, repetitions);
 }
 
@@ -154,6 +219,27 @@ void App::print(const Repetitions& repetitions) const {
     for (const auto& [name, value] : notes_) std::printf("  %s: %.10g\n", name.c_str(), value);
 }
 
+// Of each phase, what each rank spent: medians of the repetitions.
+void App::print_phases() const {
+    if (profiles_.empty()) return;
+    std::printf("  %-22s %-5s %4s %12s %9s %9s %9s\n", "phase", "hides", "rank", "computation",
+                "start", "tests", "wait");
+    for (std::size_t at = 0; at < profiles_.front().size(); ++at) {
+        const Phase& first = profiles_.front()[at];
+        for (std::size_t rank = 0; rank < first.of_ranks.size(); ++rank) {
+            const auto typical = [&](double Times::*which) {
+                std::vector<double> values;
+                for (const std::vector<Phase>& one : profiles_)
+                    values.push_back(one[at].of_ranks[rank].*which);
+                return median(std::move(values));
+            };
+            std::printf("  %-22s %-5s %4zu %12.4g %9.3g %9.3g %9.3g\n", first.name,
+                        first.hiding == hides ? "yes" : "no", rank, typical(&Times::work),
+                        typical(&Times::start), typical(&Times::tests), typical(&Times::wait));
+        }
+    }
+}
+
 void App::write_samples(std::size_t bytes, const Repetitions& repetitions) const {
     if (json_.empty()) return;
     std::FILE* const file = std::fopen(json_.c_str(), "w");
@@ -162,6 +248,13 @@ void App::write_samples(std::size_t bytes, const Repetitions& repetitions) const
     const std::time_t now = std::time(nullptr);
     std::strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
     const std::string name = quoted(name_);
+    const auto write_ranks = [file](const std::vector<Times>& of_ranks) {
+        for (std::size_t r = 0; r < of_ranks.size(); ++r) {
+            const Times& t = of_ranks[r];
+            std::fprintf(file, "%s[%.3f, %.3f, %.3f, %.3f, %.3f]", r > 0 ? ", " : "", t.total * 1e6,
+                         t.work * 1e6, t.start * 1e6, t.tests * 1e6, t.wait * 1e6);
+        }
+    };
     std::fprintf(file,
                  R"({"kind": "run", "schema": 1, "date": "%s", "command": %s, )"
                  R"("weft": {"version": "%s"}, "host": {}, "seed": %llu, )"
@@ -181,12 +274,16 @@ void App::write_samples(std::size_t bytes, const Repetitions& repetitions) const
     std::fprintf(file, "}}\n");
     for (std::size_t i = 0; i < repetitions.size(); ++i) {
         std::fprintf(file, R"({"kind": "sample", "cell": 0, "repetition": %zu, "ranks": [)", i);
-        for (std::size_t r = 0; r < repetitions[i].size(); ++r) {
-            const Times& t = repetitions[i][r];
-            std::fprintf(file, "%s[%.3f, %.3f, %.3f, %.3f, %.3f]", r > 0 ? ", " : "", t.total * 1e6,
-                         t.work * 1e6, t.start * 1e6, t.tests * 1e6, t.wait * 1e6);
+        write_ranks(repetitions[i]);
+        std::fprintf(file, "]");
+        for (std::size_t at = 0; i < profiles_.size() && at < profiles_[i].size(); ++at) {
+            const Phase& phase = profiles_[i][at];
+            std::fprintf(file, R"(%s{"name": %s, "hides": %s, "ranks": [)",
+                         at > 0 ? "]}, " : R"(, "phases": [)", quoted(phase.name).c_str(),
+                         phase.hiding == hides ? "true" : "false");
+            write_ranks(phase.of_ranks);
         }
-        std::fprintf(file, "]}\n");
+        std::fprintf(file, i < profiles_.size() ? "]}]}\n" : "}\n");
     }
     std::fprintf(file,
                  R"({"kind": "end", "seconds": %.3f, "complete": true})"

@@ -62,7 +62,7 @@ class App {
     int tests() const { return tests_; }
 
     // Finds fast values of these options, and of --tests unless the calls are blocking: one option
-    // after the other, twice. All ranks choose the same. Rank 0 prints what it tries, and at the end
+    // after the other, twice, for at most --tune-seconds. All ranks choose the same. Rank 0 prints what it tries, and at the end
     // the options chosen.
     void tune(std::vector<Tunable> tunables, const std::function<void()>& body);
 
@@ -71,6 +71,12 @@ class App {
     // for samples.
     void measure(std::size_t bytes, const std::function<void()>& body,
                  const std::function<void()>& check);
+
+    // What follows is this phase, until the next one begins or the repetition ends; --profile splits
+    // the time by phases. All ranks have the same phases. `hiding`: whether communication may be in
+    // flight behind its computation.
+    enum Hiding { hides_nothing, hides };
+    void phase(const char* name, Hiding hiding);
 
     // A result that is printed and written beside the times: iterations, a residual, ...
     void note(const std::string& name, double value);
@@ -83,8 +89,24 @@ class App {
         double total, work, start, tests, wait;
     };
     using Repetitions = std::vector<std::vector<Times>>;  // [repetition][rank]
+    struct Moment {
+        double at_s = 0;
+        CallTimes calls;
+    };
+    struct Phase {
+        const char* name;
+        Hiding hiding;
+        Times mine;  // of this rank
+        std::vector<Times> of_ranks;
+    };
     Times timed(const std::function<void()>& body);
+    Moment moment() const;
+    static Times between(const Moment& begin, const Moment& end);
+    void begin_phase(const char* name, Hiding hiding, const Moment& now);
+    void end_phase(const Moment& now);
+    std::vector<Phase> all_phases();
     void print(const Repetitions& repetitions) const;
+    void print_phases() const;
     void write_samples(std::size_t bytes, const Repetitions& repetitions) const;
 
     std::string name_;
@@ -94,7 +116,12 @@ class App {
     std::uint64_t seed_ = 1;
     int repetitions_ = 1, warm_ups_ = 1, tests_ = 0, spoiled_ = 0;
     std::vector<std::pair<std::string, double>> notes_;
-    double began_s_ = 0, told_s_ = 0;
+    double began_s_ = 0, told_s_ = 0, tune_seconds_ = 0;
+    bool is_profiled_ = false;
+    std::vector<Phase> phases_;  // of the repetition that runs
+    Phase* phase_ = nullptr;     // the present one
+    Moment phase_began_;
+    std::vector<std::vector<Phase>> profiles_;  // [repetition][phase]
 };
 
 }  // namespace apps

@@ -108,9 +108,11 @@ class Solver {
     Pivots& pivots(std::size_t block) { return pivots_[block % 2]; }
 
     void eliminate() {
+        app_.phase("pivot rows", App::hides_nothing);
         if (owner(0) == rank_) factor(0);
         send(0);
         for (std::size_t block = 0; block < blocks_; ++block) {
+            app_.phase("pivot rows", App::hides_nothing);
             pivots(block).request.wait();
             for (std::size_t r = 0; r < size_of(block); ++r)
                 std::swap(order_[first_column(block) + r], order_[pivot_column(block, r)]);
@@ -120,6 +122,7 @@ class Solver {
                 send(block + 1);
             }
             // The next pivot rows are on their way.
+            app_.phase("other rows", App::hides);
             for (std::size_t i = 0; i < begin(block); ++i) swap_columns(block, row(i));
             update(block, end(block + 1), count_);
         }
@@ -189,6 +192,7 @@ class Solver {
     // As in the elimination, the rows of the next block come first: its elements of the solution
     // travel while the other rows are updated.
     void substitute() {
+        app_.phase("substitution", App::hides);
         Request request = solve(blocks_ - 1);
         for (std::size_t block = blocks_ - 1; block > 0; --block) {
             request.wait();

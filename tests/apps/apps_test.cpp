@@ -208,7 +208,7 @@ TEST_P(Apps, WriteSamplesThatTheReportReads) {
     const Folder folder;
     const std::string file = folder / "samples";
     expect_success(command(GetParam(), {"weft", "shm", nullptr, 2},
-                           GetParam().options[0] + (" --repetitions 2 --json " + file)));
+                           GetParam().options[0] + (" --repetitions 2 --profile --json " + file)));
     std::ifstream lines(file);
     std::vector<nlohmann::json> found;
     for (std::string line; std::getline(lines, line);) found.push_back(nlohmann::json::parse(line));
@@ -220,6 +220,13 @@ TEST_P(Apps, WriteSamplesThatTheReportReads) {
         const std::vector<double> times = found[at].at("ranks")[0];
         const double parts = std::accumulate(times.begin() + 1, times.end(), 0.0);
         EXPECT_NEAR(times[0], parts, 0.01) << "the total is the sum of its parts";
+        double of_phases = 0;
+        for (const nlohmann::json& phase : found[at].at("phases")) {
+            ASSERT_EQ(phase.at("ranks").size(), 2u) << phase;
+            EXPECT_TRUE(phase.at("hides").is_boolean());
+            of_phases += phase.at("ranks")[0][0].get<double>();
+        }
+        EXPECT_NEAR(times[0], of_phases, 0.1) << "and of its phases";
     }
     EXPECT_EQ(found[4].at("complete"), true);
 }
