@@ -20,7 +20,8 @@ struct Options {
     int x = 64, y = 64, z = 16;
     double tolerance = 1e-8;
     int iterations_max = 5000;
-    std::string matrix = "free", halo = "neighbor", variant = "plain";
+    std::string matrix = "free", halo = "neighbor";
+    int pipelined = 0;
     bool tune = false;
 };
 
@@ -39,7 +40,7 @@ class Solver {
 
     void solve() {
         x_ = domain_.vector();
-        if (options_.variant == "plain")
+        if (options_.pipelined == 0)
             solve_plain();
         else
             solve_pipelined();
@@ -51,7 +52,7 @@ class Solver {
         Vector r = domain_.vector();
         halo_.start(x_);
         halo_.finish(x_);
-        matrix_.multiply(domain_.all(), x_, r);
+        each(domain_.all(), [&](Row row) { matrix_.multiply(row, x_, r); });
         double sums[3] = {};  // squares: of the residual, of b, of the error
         each_point([&](std::size_t i, const Point& at) {
             const double residual = b_[i] - r[i], error = x_[i] - known(at);
@@ -68,7 +69,7 @@ class Solver {
         app_.note("residual that the recursion says", residual_);
         app_.note("true residual", residual);
         app_.note("error", error);
-        app_.note("vector operations a point and iteration", options_.variant == "plain" ? 10 : 16);
+        app_.note("vector operations a point and iteration", options_.pipelined == 0 ? 10 : 16);
         // (A recursion in floating point drifts away from the truth, the pipelined one faster.)
         if (!(residual < 100 * options_.tolerance))
             fail("the true residual is %g after %d iterations; expected less than %g", residual,
@@ -83,88 +84,120 @@ class Solver {
 
     void solve_plain() {
         Vector r = b_, p = domain_.vector(), q = domain_.vector();
-        double rr = dot(domain_.all(), r, r);
+        app_.phase("sums", App::hides_nothing);
+        double rr = 0;
+        each(domain_.all(), [&](Row row) { rr += dot(row, r, r); });
         world_.iallreduce_in_place(std::span(&rr, 1), weft::sum).wait();
         const double goal = options_.tolerance * options_.tolerance * rr;
-        double beta = 0;
+        double alpha = 0, beta = 0;
+        const auto step = [&](Row row) { subtract(row, -alpha, p, x_); };
         for (iterations_ = 0; rr > goal && iterations_ < options_.iterations_max; ++iterations_) {
+            // The step along the last p has waited until here, where it hides something.
+            const auto update = [&](Row row) {
+                step(row);
+                add(row, r, beta, p);  // p = r + beta p
+            };
+            double pq = 0;
+            const auto multiply = [&](Row row) {
+                matrix_.multiply(row, p, q);
+                pq += dot(row, p, q);
+            };
             // The outer points first: they travel while the inner ones are computed.
-            const auto update = [&](const Box& box) { add(box, r, beta, p); };  // p = r + beta p
-            for (const Box& box : domain_.outer()) update(box);
+            app_.phase("outer points", App::hides_nothing);
+            for (const Box& box : domain_.outer()) each(box, update);
+            app_.phase("inner points", App::hides);
             halo_.start(p);
             hidden(update);
-            double pq = 0;
-            const auto multiply = [&](const Box& box) {
-                matrix_.multiply(box, p, q);
-                pq += dot(box, p, q);
-            };
             hidden(multiply);
             halo_.finish(p);
-            for (const Box& box : domain_.outer()) multiply(box);
+            app_.phase("outer points", App::hides_nothing);
+            for (const Box& box : domain_.outer()) each(box, multiply);
 
+            app_.phase("sums", App::hides_nothing);
             world_.iallreduce_in_place(std::span(&pq, 1), weft::sum).wait();
-            const double alpha = rr / pq;
-            subtract(domain_.all(), alpha, q, r);
-            double next = dot(domain_.all(), r, r);
-            // The sum is taken while x is computed.
-            Request sum = world_.iallreduce_in_place(std::span(&next, 1), weft::sum);
-            subtract(domain_.all(), -alpha, p, x_);
-            sum.wait();
+            alpha = rr / pq;
+            double next = 0;
+            each(domain_.all(), [&](Row row) {
+                subtract(row, alpha, q, r);
+                next += dot(row, r, r);
+            });
+            world_.iallreduce_in_place(std::span(&next, 1), weft::sum).wait();
             beta = next / rr;
             rr = next;
             tell(rr, goal);
         }
+        each(domain_.all(), step);
         residual_ = std::sqrt(rr / goal) * options_.tolerance;
     }
 
-    // One sum an iteration, taken while the matrix is multiplied; three more vectors for that.
+    // One sum an iteration. It and the halo travel while the matrix is multiplied, the halo also while
+    // vectors are updated. Three more vectors for that.
     void solve_pipelined() {
         Vector r = b_, w = domain_.vector(), q = domain_.vector();
         Vector p = domain_.vector(), s = domain_.vector(), z = domain_.vector();
+        app_.phase("first product", App::hides_nothing);
         halo_.start(r);
         halo_.finish(r);
-        matrix_.multiply(domain_.all(), r, w);
+        double sums[2] = {};  // r r and w r
+        each(domain_.all(), [&](Row row) {
+            matrix_.multiply(row, r, w);
+            sums[0] += dot(row, r, r);
+            sums[1] += dot(row, w, r);
+        });
         halo_.start(w);
+        const double goal_of_one = options_.tolerance * options_.tolerance;
         double goal = 0, gamma = 0, alpha = 1;
         for (iterations_ = 0;; ++iterations_) {
-            double sums[2] = {dot(domain_.all(), r, r), dot(domain_.all(), w, r)};
+            const auto multiply = [&](Row row) { matrix_.multiply(row, w, q); };
+            app_.phase("inner points", App::hides);
             Request sum = world_.iallreduce_in_place(sums, weft::sum);
-            hidden([&](const Box& box) { matrix_.multiply(box, w, q); }, &sum);
+            hidden(multiply, &sum);
             halo_.finish(w);
-            for (const Box& box : domain_.outer()) matrix_.multiply(box, w, q);
+            app_.phase("outer points", App::hides);
+            for (const Box& box : domain_.outer()) each(box, multiply);
+            app_.phase("sums", App::hides_nothing);
             sum.wait();
 
-            if (iterations_ == 0) goal = options_.tolerance * options_.tolerance * sums[0];
+            if (iterations_ == 0) goal = goal_of_one * sums[0];
             const double beta = iterations_ == 0 ? 0 : sums[0] / gamma;
             alpha = sums[0] / (sums[1] - (iterations_ == 0 ? 0 : beta * sums[0] / alpha));
             gamma = sums[0];
             if (gamma <= goal || iterations_ == options_.iterations_max) break;
 
-            const auto update_w = [&](const Box& box) {
-                add(box, q, beta, z);  // z = q + beta z
-                add(box, w, beta, s);
-                subtract(box, alpha, z, w);
+            const auto update_w = [&](Row row) {
+                add(row, q, beta, z);  // z = q + beta z
+                add(row, w, beta, s);
+                subtract(row, alpha, z, w);
             };
-            for (const Box& box : domain_.outer()) update_w(box);
+            sums[0] = sums[1] = 0;
+            const auto update_others = [&](Row row) {
+                add(row, r, beta, p);
+                subtract(row, -alpha, p, x_);
+                subtract(row, alpha, s, r);
+                sums[0] += dot(row, r, r);
+                sums[1] += dot(row, w, r);
+            };
+            app_.phase("outer points", App::hides_nothing);
+            for (const Box& box : domain_.outer()) each(box, update_w);
+            app_.phase("vectors", App::hides);
             halo_.start(w);
-            hidden(update_w);
-            hidden([&](const Box& box) {
-                add(box, r, beta, p);
-                subtract(box, -alpha, p, x_);
-                subtract(box, alpha, s, r);
+            hidden([&](Row row) {
+                update_w(row);
+                update_others(row);
             });
-            for (const Box& box : domain_.outer()) {
-                add(box, r, beta, p);
-                subtract(box, -alpha, p, x_);
-                subtract(box, alpha, s, r);
-            }
+            for (const Box& box : domain_.outer()) each(box, update_others);
             tell(gamma, goal);
         }
         halo_.finish(w);
         residual_ = std::sqrt(gamma / goal) * options_.tolerance;
     }
 
-    // --- Vectors ---
+    // --- Vectors: row by row, so that what several operations read is still in the cache ---
+
+    template <class F>
+    void each(const Box& box, F compute) const {
+        domain_.each_row(box, [&](std::size_t at, std::size_t n) { compute(Row{at, n}); });
+    }
 
     // Computes the inner points, in parts, between which a library without a thread may progress.
     template <class F>
@@ -176,7 +209,7 @@ class Solver {
             Box box = inner;
             box.lo[d] = inner.lo[d] + planes(d) * part / parts;
             box.hi[d] = inner.lo[d] + planes(d) * (part + 1) / parts;
-            compute(box);
+            each(box, compute);
             if (part + 1 == parts) break;
             halo_.test();
             if (other != nullptr) other->test();
@@ -184,27 +217,18 @@ class Solver {
     }
 
     // y = a + factor y
-    void add(const Box& box, const Vector& a, double factor, Vector& y) const {
-        domain_.each_row(box, [&](std::size_t at, std::size_t n) {
-            for (std::size_t i = at; i < at + n; ++i) y[i] = a[i] + factor * y[i];
-        });
+    static void add(Row row, const Vector& a, double factor, Vector& y) {
+        for (std::size_t i = row.at; i < row.at + row.points; ++i) y[i] = a[i] + factor * y[i];
     }
     // y -= factor a
-    void subtract(const Box& box, double factor, const Vector& a, Vector& y) const {
-        domain_.each_row(box, [&](std::size_t at, std::size_t n) {
-            for (std::size_t i = at; i < at + n; ++i) y[i] -= factor * a[i];
-        });
+    static void subtract(Row row, double factor, const Vector& a, Vector& y) {
+        for (std::size_t i = row.at; i < row.at + row.points; ++i) y[i] -= factor * a[i];
     }
-    // This rank's part.
-    double dot(const Box& box, const Vector& a, const Vector& b) const {
+    static double dot(Row row, const Vector& a, const Vector& b) {
+        const double *u = &a[row.at], *v = &b[row.at];
         double sum = 0;
-        domain_.each_row(box, [&](std::size_t at, std::size_t n) {
-            const double *u = &a[at], *v = &b[at];
-            double of_row = 0;
-#pragma omp simd reduction(+ : of_row)
-            for (std::size_t i = 0; i < n; ++i) of_row += u[i] * v[i];
-            sum += of_row;
-        });
+#pragma omp simd reduction(+ : sum)
+        for (std::size_t i = 0; i < row.points; ++i) sum += u[i] * v[i];
         return sum;
     }
 
@@ -279,16 +303,17 @@ int main(int argc, char** argv) {
     app.option("--matrix", options.matrix, {"free", "csr"}, "In the code alone, or as sparse rows");
     app.option("--halo", options.halo, {"neighbor", "alltoallv"},
                "By ineighbor_alltoallv or ialltoallv");
-    app.option("--variant", options.variant, {"plain", "pipelined"},
-               "pipelined: one sum an iteration, behind the matrix, for more vector operations");
+    app.option("--pipelined", options.pipelined,
+               "1: one sum an iteration, behind the matrix, for more vector operations");
     app.option("--tolerance", options.tolerance,
                "The residual to reach, relative to the right side");
     app.option("--iterations", options.iterations_max, "At most");
-    app.flag("--tune", options.tune, "Find the fastest --tests first");
+    app.flag("--tune", options.tune, "Find the fastest --pipelined first");
     app.parse(argc, argv);
+    if (options.pipelined > 1) fail("--pipelined %d; expected 0 or 1", options.pipelined);
     if (options.x < 1 || options.y < 1 || options.z < 1) fail("a rank needs points");
     cg::Solver solver(app, options);
     const auto run = [&] { solver.solve(); };
-    if (options.tune) app.tune({}, run);
+    if (options.tune) app.tune({{"--pipelined", &options.pipelined, {0, 1}}}, run);
     app.measure(solver.bytes(), run, [&] { solver.check(); });
 }

@@ -23,6 +23,11 @@ struct Box {
     }
 };
 
+// Points of a rank that are contiguous: the index of the first one, and how many they are.
+struct Row {
+    std::size_t at, points;
+};
+
 // A value for each point of a rank, and for the layer around them.
 using Vector = std::vector<double>;
 

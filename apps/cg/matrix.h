@@ -29,14 +29,12 @@ class Matrix {
         });
     }
 
-    // out = A in, for the points of the box. Those beyond the border of the whole grid are 0.
-    void multiply(const Box& box, const Vector& in, Vector& out) const {
-        domain_.each_row(box, [&](std::size_t at, std::size_t n) {
-            if (is_stored_)
-                multiply_stored(at, n, in.data(), out.data());
-            else
-                multiply_free(at, n, in.data(), out.data());
-        });
+    // out = A in, for the points of the row. Those beyond the border of the whole grid are 0.
+    void multiply(Row row, const Vector& in, Vector& out) const {
+        if (is_stored_)
+            multiply_stored(row.at, row.points, in.data(), out.data());
+        else
+            multiply_free(row.at, row.points, in.data(), out.data());
     }
 
   private:

@@ -29,8 +29,8 @@ const std::vector<App>& apps() {
     static const std::vector<App> all = {
         {"cg",
          {"--x 9 --y 8 --z 7 --tests 3", "--x 16 --y 3 --z 2 --matrix csr --halo alltoallv",
-          "--x 8 --y 8 --z 8 --variant pipelined --tests 2",
-          "--x 5 --y 6 --z 9 --variant pipelined --matrix csr --halo alltoallv",
+          "--x 8 --y 8 --z 8 --pipelined 1 --tests 2",
+          "--x 5 --y 6 --z 9 --pipelined 1 --matrix csr --halo alltoallv",
           "--x 1 --y 1 --z 1 --matrix csr"},
          2},
         {"compression",
