@@ -20,7 +20,7 @@ struct Options {
     double mib = 15.25;
     std::string data = "random", gather = "exact";
     int block_kib = 256, window = 4;
-    bool tune = false;
+    bool at_once = false, tune = false;
     Codec codec;
 };
 
@@ -64,7 +64,9 @@ class Compression {
         blocks_ = (data_.size() + block_ - 1) / block_;
         compressed_.assign(blocks_, {});
         received_.assign(blocks_, {});
-        if (options_.gather == "fixed")
+        if (options_.at_once)
+            compress_then_gather();
+        else if (options_.gather == "fixed")
             compress_to_bounds();
         else
             compress_to_sizes();
@@ -92,11 +94,45 @@ class Compression {
     }
 
   private:
+    // --- Without a pipeline ---
+
+    // What a program does that does not overlap: all blocks are compressed, then one gather takes all.
+    void compress_then_gather() {
+        app_.phase("compression", App::hides_nothing);
+        std::vector<char> whole;
+        whole.reserve(blocks_ * options_.codec.bound(block_));
+        std::vector<std::uint64_t> sizes(blocks_), all_sizes(is_root() ? blocks_ * ranks() : 0);
+        for (std::size_t k = 0; k < blocks_; ++k) {
+            const std::size_t at = whole.size();
+            whole.resize(at + options_.codec.bound(block_));
+            sizes[k] = pack(k, std::span(whole).subspan(at));
+            whole.resize(at + sizes[k]);
+        }
+        app_.phase("gather", App::hides_nothing);
+        world_.igather(sizes, all_sizes, 0).wait();
+        std::vector<std::size_t> counts;
+        std::vector<std::ptrdiff_t> begins;
+        std::size_t bytes = 0;
+        for (std::size_t rank = 0; rank < ranks() && is_root(); ++rank) {
+            begins.push_back(static_cast<std::ptrdiff_t>(bytes));
+            for (std::size_t k = 0; k < blocks_; ++k) {
+                const std::uint64_t size = all_sizes[rank * blocks_ + k];
+                received_[k].counts.push_back(size);
+                received_[k].begins.push_back(static_cast<std::ptrdiff_t>(bytes));
+                bytes += size;
+            }
+            counts.push_back(bytes - static_cast<std::size_t>(begins.back()));
+        }
+        together_.resize(bytes);
+        world_.igatherv(whole, Blocks<char>{together_.data(), counts, begins}, 0).wait();
+    }
+
     // --- The two pipelines ---
 
     // The next block is compressed while up to `window` gathers move the ones before it. Each
     // message is as long as the longest compressed block can be, and begins with the real size.
     void compress_to_bounds() {
+        app_.phase("compression", App::hides);
         const std::size_t bound = sizeof(std::uint64_t) + options_.codec.bound(block_);
         std::deque<Request> gathers;
         for (std::size_t k = 0; k < blocks_; ++k) {
@@ -108,6 +144,7 @@ class Compression {
             start_within_window(gathers,
                                 [&] { return world_.igather(mine, received_[k].data, 0); });
         }
+        app_.phase("last gathers", App::hides_nothing);
         for (Request& gather : gathers) gather.wait();
         for (std::size_t k = 0; k < blocks_ && is_root(); ++k) {
             for (std::size_t r = 0; r < ranks(); ++r) {
@@ -122,6 +159,7 @@ class Compression {
     // The sizes come first, in a gather of their own: hidden behind the next block, after which the
     // block itself can be gathered.
     void compress_to_sizes() {
+        app_.phase("compression", App::hides);
         std::deque<Request> gathers;
         std::array<std::uint64_t, 1> size{};
         std::vector<std::uint64_t> sizes(is_root() ? ranks() : 0);
@@ -149,6 +187,7 @@ class Compression {
             of_sizes = world_.igather(size, sizes, 0);
         }
         gather_block(blocks_ - 1);
+        app_.phase("last gathers", App::hides_nothing);
         for (Request& gather : gathers) gather.wait();
     }
 
@@ -184,7 +223,7 @@ class Compression {
         return std::span(data).subspan(k * block_, std::min(block_, data.size() - k * block_));
     }
     std::span<const char> received(std::size_t k, std::size_t rank) const {
-        return std::span(received_[k].data)
+        return std::span(options_.at_once ? together_ : received_[k].data)
             .subspan(static_cast<std::size_t>(received_[k].begins[rank]),
                      received_[k].counts[rank]);
     }
@@ -202,6 +241,7 @@ class Compression {
     std::size_t block_ = 1, blocks_ = 0;         // bytes of a block; blocks of a rank
     std::vector<std::vector<char>> compressed_;  // blocks of this rank
     std::vector<Received> received_;
+    std::vector<char> together_;  // what one gather has brought
 };
 
 }  // namespace
@@ -220,6 +260,8 @@ int main(int argc, char** argv) {
     app.option("--strategy", options.codec.strategy, {"default", "rle", "huffman"}, "Of zlib");
     app.option("--gather", options.gather, {"exact", "fixed"},
                "exact: of the sizes, then igatherv; fixed: igather of the longest possible blocks");
+    app.flag("--at-once", options.at_once,
+             "Compress all blocks, then gather all: what a program does that does not overlap");
     app.option("--block", options.block_kib, "KiB of a block");
     app.option("--window", options.window, "Blocks that may be on their way");
     app.flag("--tune", options.tune, "Find the fastest --block and --window first");

@@ -39,7 +39,8 @@ const std::vector<App>& apps() {
           "--mib 0.1 --block 5 --window 1 --library bzip2",
           "--mib 0.2 --block 16 --window 9 --library zlib --level 1 --strategy huffman --data text "
           "--gather fixed",
-          "--mib 0.2 --block 3000 --library zlib --level 0 --strategy rle"},
+          "--mib 0.2 --block 3000 --library zlib --level 0 --strategy rle",
+          "--mib 0.2 --block 16 --library zlib --level 1 --at-once"},
          2},
         {"training",
          {"--inputs 30 --width 33 --layers 3 --rows 5 --bucket 1 --tests 5",
