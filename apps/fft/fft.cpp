@@ -15,7 +15,7 @@ namespace {
 struct Options {
     int nx = 64, ny = 0, nz = 0;  // 0: as nx
     std::string decomposition = "slab";
-    int planes = 4, window = 2;
+    int planes = 4, window = 2, late = 33;
     bool tune = false;
 };
 
@@ -61,17 +61,15 @@ class Problem {
     std::size_t points() const { return lengths_.a * lengths_.b * lengths_.c; }
 
     // There and back. Plans are made when the settings have changed.
-    void run(int planes, int window) {
-        if (!forward_ || planes != planes_ || window != window_) {
-            planes_ = planes;
-            window_ = window;
-            const Tuning tuning = {to_size(planes), to_size(window)};
-            forward_.emplace(lengths_, ab_, bc_, FFTW_FORWARD, tuning);
-            backward_.emplace(Transform::Lengths{lengths_.c, lengths_.b, lengths_.a}, bc_, ab_,
-                              FFTW_BACKWARD, tuning);
+    void run(int planes, int window, int late) {
+        const Tuning tuning = {to_size(planes), to_size(window), to_size(late)};
+        if (!forward_ || !(tuning == tuning_)) {
+            tuning_ = tuning;
+            forward_.emplace(app_, lengths_, ab_, bc_, FFTW_FORWARD, tuning);
+            make_backward();
         }
-        forward_->run(in_.data(), waves_.data(), app_.tests());
-        backward_->run(waves_.data(), back_.data(), app_.tests());
+        forward_->run(in_.data(), waves_.data());
+        backward_->run(waves_.data(), back_.data());
     }
 
     // There and back gives the input times the number of points; the energy is the same (Parseval);
@@ -110,6 +108,19 @@ class Problem {
         return {real, random.uniform() - 0.5};
     }
 
+    // The way back is the same, too: of slabs the lines along x and z are whole, so that y comes last.
+    // Of pencils only those along z are: z, y and x, with the groups in the other order.
+    void make_backward() {
+        const auto [x, y, z] = lengths_;
+        if (rows_ > 1) {
+            backward_.emplace(app_, Transform::Lengths{z, y, x}, bc_, ab_, FFTW_BACKWARD, tuning_);
+            return;
+        }
+        const std::size_t ys = y / to_size(columns_);
+        backward_.emplace(app_, Transform::Lengths{x, z, y}, ab_, bc_, FFTW_BACKWARD, tuning_,
+                          Transform::Strides{ys * z, 1, z}, Transform::Strides{1, y * x, x});
+    }
+
     // FFTW's transform of the whole: this rank's part of the result.
     void transform_alone() {
         std::vector<Complex> whole;
@@ -133,7 +144,7 @@ class Problem {
     Exchange ab_, bc_;  // those that share x and y, and those that share y and z
     const Transform::Lengths lengths_;
     std::vector<Complex> in_, waves_, back_, expected_;
-    int planes_ = 0, window_ = 0;
+    Tuning tuning_;
     std::optional<Transform> forward_, backward_;
 };
 
@@ -152,15 +163,21 @@ int main(int argc, char** argv) {
     app.option("--planes-per-message", options.planes, "Planes that are exchanged together");
     app.option("--window", options.window,
                "Exchanges in flight while a message is computed; 0: waits for each at once");
-    app.flag("--tune", options.tune, "Try planes per message and windows first");
+    app.option(
+        "--late", options.late,
+        "Percent of the lines of the last transform that are exchanged when all planes have been "
+        "computed, while the others are transformed");
+    app.flag("--tune", options.tune, "Try planes per message, windows and late lines first");
     app.parse(argc, argv);
     if (options.planes == 0) fail("0 planes per message; expected 1 or more");
+    if (options.late > 100) fail("%d percent late; expected at most 100", options.late);
 
     fft::Problem problem(app, options);
-    const auto run = [&] { problem.run(options.planes, options.window); };
+    const auto run = [&] { problem.run(options.planes, options.window, options.late); };
     if (options.tune)
-        app.tune({{"--planes-per-message", &options.planes, {1, 2, 4, 8, 16}},
-                  {"--window", &options.window, {0, 1, 2, 4}}},
+        app.tune({{"--planes-per-message", &options.planes, {1, 2, 4, 8, 16, 64}},
+                  {"--late", &options.late, {0, 20, 33, 50}},
+                  {"--window", &options.window, {1, 2, 4}}},
                  run);
     app.measure(problem.points() * sizeof(fft::Complex), run, [&] { problem.check(); });
 }
