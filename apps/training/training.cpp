@@ -16,7 +16,7 @@ namespace {
 
 struct Options {
     int inputs = 256, width = 256, layers = 4, classes = 10;
-    int rows = 32, steps = 4, bucket_kib = 256, early = 100;
+    int rows = 32, steps = 4, bucket_kib = 256, early = 60;
     double rate = 0.05;
     bool tune = false;
 };
@@ -50,12 +50,15 @@ class Training {
         network_.weights() = first_weights_;
         losses_.clear();
         for (const Batch& batch : batches_) {
+            app_.phase("forward", App::hides);
             losses_.push_back(network_.forward(batch, hooks_));
             buckets_.clear();
+            app_.phase("backward", App::hides);
             network_.backward(batch, hooks_);
             // The others: those first that the next forward pass needs first.
             for (std::size_t k = buckets_.size(); k-- > 0;) start(buckets_[k]);
         }
+        app_.phase("last sums", App::hides_nothing);
         apply(0, network_.weights().size());
         buckets_.clear();
     }
@@ -210,7 +213,7 @@ int main(int argc, char** argv) {
     const auto run = [&] { training.train(); };
     if (options.tune)
         app.tune({{"--bucket", &options.bucket_kib, {64, 128, 256, 512, 1024, 2048}},
-                  {"--early", &options.early, {100, 75, 50, 25, 0}}},
+                  {"--early", &options.early, {100, 80, 60, 40, 20, 0}}},
                  run);
     app.measure(training.bytes(), run, [&] { training.check(); });
 }
