@@ -5,7 +5,7 @@ import io
 import os
 import re
 
-from . import table, words
+from . import profile, table, words
 from .draw import kind_of, style, verdict
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -58,6 +58,26 @@ def html_table(experiment):
            "<tbody>\n%s</tbody></table></div>" % (head, body)
     return "<details%s><summary>The numbers (%d rows)</summary>%s</details>\n" % (
         " open" if len(lines) <= ROWS_OPEN else "", len(lines), text)
+
+
+def html_profile(experiment):
+    """Where the time goes, of contests whose samples have phases."""
+    lines, sentences = [], []
+    for contest in experiment.contests:
+        samples = {member.name: [one["ranks"] for one in member.cell.samples] for member in contest.members}
+        profiles = {member.name: [one["phases"] for one in member.cell.samples if one.get("phases")]
+                    for member in contest.members}
+        for name, found in profiles.items():
+            lines += [[contest.head["collective"], name] + row for row in profile.rows(found)]
+        if any(profiles.values()):
+            sentences += ["%s: %s." % (contest.head["collective"], text) for text in profile.bounds_words(samples, profiles)]
+    if not lines:
+        return ""
+    head = "".join("<th scope=col>%s</th>" % escape(cell) for cell in ["what", "who"] + profile.HEADING)
+    body = "".join("<tr>%s</tr>\n" % "".join("<td>%s</td>" % escape(cell) for cell in line) for line in lines)
+    return '<details open><summary>Where the time goes</summary><div class=table tabindex=0 role=region aria-label="Where the ' \
+           'time goes"><table><thead><tr>%s</tr></thead><tbody>\n%s</tbody></table></div>%s</details>\n' % (
+               head, body, "".join("<p class=about>%s</p>\n" % escape(text) for text in sentences))
 
 
 def repetitions_words(experiment):
@@ -129,6 +149,7 @@ def section(experiment, name):
         parts.append("<figure>%s<figcaption><p class=says>%s</p><p class=how>%s</p></figcaption></figure>\n" %
                      (svg(experiment, name), says, escape(how)))
         parts.append(html_table(experiment))
+        parts.append(html_profile(experiment))
     elif not experiment.missing:
         parts.append("<p class=warn>Missing: nothing of it was measured.</p>\n")
     parts += ["<p class=about>%s</p>\n" % escape(words_) for words_ in map(switch_words, experiment.switches) if words_]

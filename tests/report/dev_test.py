@@ -84,6 +84,10 @@ class Dev(unittest.TestCase):
                 self.assertEqual(self.dev.bench_apps(what, ["--runs", "6"]), 1)  # measuring failed; the rest is done all the same
             self.assertEqual(calls, [[os.path.join(tools, "apps.py"), self.folder, samples, what, "--runs", "6"]] + judging +
                              [[samples, "-o", samples.replace(".jsonl", ".html")]])
+        calls.clear()
+        with mock.patch.object(self.dev.subprocess, "call", call):
+            self.assertEqual(self.dev.bench_apps("quick", ["--calibrate"]), 1)
+        self.assertEqual(len(calls), 1, "shares of communication are no samples to draw")
 
     def test_bench_of_the_applications_builds_these_alone(self):
         built, commands = [], []
