@@ -127,7 +127,7 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
        "command": "./dev bench --apps=all --none 1",
        "rule": {"metric": "total", "at_least": 1}, "verdict": {"verdict": "not run"}},
       {"id": "p-14", "kind": "finding", "where": "1", "says": "x",
-       "command": "./dev bench --apps=all --ranks 4",
+       "command": "./dev bench --apps=all --links 10gbit",
        "rule": {"scenario": "app none", "metric": "total", "of": "weft", "cells": "all",
                 "at_least": 1},
        "verdict": {"verdict": "not run"}},

@@ -168,13 +168,14 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.verdict({"to": "mpi blocking"}, first[:-1] + second), "confirmed")
 
     def test_conditions(self):
-        one = cell(0, "auto", bytes=65536, nodes=2, link={"rate": "1gbit"}, late={"who": [1], "by": "600us"})
-        for condition in ("bytes>=64K", "bytes=65536", "nodes>=2", "rate=1gbit", "rate>=100mbit", "late>=600us", "late=0.6ms",
+        one = cell(0, "auto", bytes=65536, nodes=2, link={"rate": "1gbit", "delay_us": 500.0},
+                   late={"who": [1], "by": "600us"})
+        for condition in ("bytes>=64K", "bytes=65536", "nodes>=2", "rate=1gbit", "rate>=100mbit", "delay=0.5ms", "late>=600us", "late=0.6ms",
                           "collective=ibcast", "algorithm=", "timer=clock", "barrier=ours"):
             if condition != "algorithm=":
                 self.assertTrue(conditions.is_one(condition), condition)
                 self.assertTrue(conditions.meets(one, condition), condition)
-        for condition in ("bytes>=65K", "ranks=2", "rate=10gbit", "late=0", "collective=ireduce", "timer=cycles"):
+        for condition in ("bytes>=65K", "ranks=2", "rate=10gbit", "delay=0", "late=0", "collective=ireduce", "timer=cycles"):
             self.assertFalse(conditions.meets(one, condition), condition)
         self.assertTrue(conditions.meets(one, "late>=1x", operation_us=500))
         self.assertFalse(conditions.meets(one, "late>=2x", operation_us=500))

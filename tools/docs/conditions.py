@@ -5,13 +5,14 @@ A cell is as samples have it ("cell" lines), or as `weft bench --plan` has it.""
 import operator
 import re
 
-NUMBERS = ("bytes", "ranks", "nodes", "rate", "late")
+NUMBERS = ("bytes", "ranks", "nodes", "rate", "delay", "late")
 TEXTS = ("collective", "algorithm", "timer", "barrier")
 CONDITION = re.compile(r"(%s)(>=|<=|=)(\S+)" % "|".join(NUMBERS + TEXTS))
 OPERATORS = {">=": operator.ge, "<=": operator.le, "=": operator.eq}
 UNITS = {
     "bytes": {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30},
     "late": {"": 1, "us": 1, "ms": 1e3, "s": 1e6},
+    "delay": {"": 1, "us": 1, "ms": 1e3, "s": 1e6},
     "rate": {"": 1, "bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9},
 }
 
@@ -34,6 +35,8 @@ def value_of(cell, axis):
     if axis == "rate":
         rate = (cell.get("link") or {}).get("rate") if cell.get("nodes") else None
         return None if rate is None else number(axis, rate)
+    if axis == "delay":
+        return float((cell.get("link") or {}).get("delay_us") or 0)
     if axis == "late":
         late = cell.get("late") or {}
         return number(axis, late.get("by", "0")) if late.get("who", "none") != "none" else 0.0

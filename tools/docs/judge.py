@@ -172,7 +172,7 @@ def pairs_of(rule, cells):
         return [(one, other) for one in of for other in to if one.contest is other.contest]
     # Of another contest, which differs in what the conditions choose.
     chosen = map(conditions.axis_of, rule.get("of_where", []) + rule["to_where"])
-    free = {"link" if axis == "rate" else axis for axis in chosen}
+    free = {"link" if axis in ("rate", "delay") else axis for axis in chosen}
     return [(one, other) for one in of for other in to if one.key(free) == other.key(free)]
 
 
