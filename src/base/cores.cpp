@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <new>
 #include <set>
 
+#include "base/first_line.h"
 #include "base/thread.h"
 
 namespace weft {
@@ -70,13 +70,9 @@ bool bind_to(const std::vector<int>& cores) {
 }
 
 std::vector<int> siblings_of(int core) {
-    std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(core) +
-                       "/topology/thread_siblings_list");
-    std::string line;
-    if (std::getline(file, line)) {
-        if (const auto siblings = parse_cores(line)) return *siblings;
-    }
-    return {core};
+    const std::string list = first_line_of("/sys/devices/system/cpu/cpu" + std::to_string(core) +
+                                           "/topology/thread_siblings_list");
+    return parse_cores(list).value_or(std::vector<int>{core});
 }
 
 // Each in turn takes its cores: free ones, or one whose owner finds another (Kuhn's matching).

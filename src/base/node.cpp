@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <fstream>
+#include "base/first_line.h"
 
 namespace weft {
 namespace {
@@ -17,8 +17,7 @@ std::string namespace_name(const char* link) {
 }  // namespace
 
 std::string this_node() {
-    std::string boot;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    const std::string boot = first_line_of("/proc/sys/kernel/random/boot_id");
     char host[HOST_NAME_MAX + 1] = "";
     gethostname(host, sizeof host - 1);
     std::string node = boot + "," + host + "," + namespace_name("/proc/self/ns/net") + "," +

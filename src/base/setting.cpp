@@ -336,6 +336,16 @@ std::optional<std::int64_t> parse_whole_number(std::string_view text) {
     return parse<std::int64_t>(text);
 }
 
+std::vector<int> parse_ints(std::string_view text) {
+    std::vector<int> numbers;
+    while (!text.empty()) {
+        const std::optional<int> number = parse<int>(take_until(text, " "));
+        if (!number) break;
+        numbers.push_back(*number);
+    }
+    return numbers;
+}
+
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
     int shift = 0;
     switch (text.empty() ? '\0' : text.back()) {

@@ -211,6 +211,9 @@ std::string_view take_until(std::string_view& text, std::string_view separator);
 
 std::optional<std::int64_t> parse_whole_number(std::string_view text);
 
+// "3 0 5": up to the first word that is no number.
+std::vector<int> parse_ints(std::string_view text);
+
 // "65536", "64K", "4M", "1G": powers of 1024. None: it is something else, or overflows.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
 

@@ -22,6 +22,15 @@ TEST(Symbols, AreTheReviewedOnes) {
            "breaks programs that were linked before.";
 }
 
+// Linked statically, as in the wheel, the C++ library's streams and locales would add a megabyte.
+TEST(Symbols, OfStreamsAreNotUsed) {
+    const Finished nm =
+        run(WEFT_NM " -D --undefined-only " WEFT_BUILD_DIR
+                    "/libweft.so | grep -E 'St8ios_base|basic_[io]?f?stream|St6locale'");
+    EXPECT_EQ(nm.out, "")
+        << "expected texts to be read by base/first_line.h, take_until() and parse_ints()";
+}
+
 // Settings for tests are in one file, and only builds for tests have them. (libweft.so of this build,
 // and that file as other builds compile it.)
 TEST(Hooks, OfTestsAreNotInTheLibraryThatIsShipped) {

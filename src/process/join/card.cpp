@@ -1,11 +1,10 @@
 #include "process/join/card.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "base/cores.h"
+#include "base/first_line.h"
 #include "base/node.h"
 #include "base/setting.h"
 
@@ -22,7 +21,7 @@ std::string one_line(std::string text) {
 RankCard RankCard::mine() {
     RankCard card;
     card.version = WEFT_VERSION;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> card.machine;
+    card.machine = first_line_of("/proc/sys/kernel/random/boot_id");
     card.node = this_node();
     card.cores = own_cores();
     for (const SettingInfo& setting : setting_table) {
@@ -50,11 +49,9 @@ std::string RankCard::text() const {
 
 RankCard RankCard::parse(const std::string& text) {
     RankCard card;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        std::size_t space = line.find(' ');
-        std::string key = line.substr(0, space);
-        std::string value = space == std::string::npos ? "" : line.substr(space + 1);
+    for (std::string_view lines = text; !lines.empty();) {
+        std::string_view value = take_until(lines, "\n");
+        const std::string_view key = take_until(value, " ");
         if (key == "version") card.version = value;
         if (key == "job") card.job = value;
         if (key == "machine") card.machine = value;
@@ -63,23 +60,23 @@ RankCard RankCard::parse(const std::string& text) {
         if (key == "tcp") card.tcp = value;
         if (key == "ucx") card.ucx = value;
         if (key == "dedicated") {
-            std::istringstream(value) >> card.dedicated.streams_left >> card.dedicated.is_wanted;
+            const std::vector<int> numbers = parse_ints(value);
+            if (numbers.size() == 2 && numbers[0] >= 0) {
+                card.dedicated = {static_cast<std::uint32_t>(numbers[0]),
+                                  numbers[1] == 1 ? 1u : 0u};
+            }
         }
         if (key == "engine") card.engine = engine_named(value).value_or(EngineKind::manual);
-        if (key == "cores") {
-            std::istringstream numbers(value);
-            for (int core; numbers >> core;) card.cores.push_back(core);
-        }
-        if (key == "progress") card.progress = ProgressCores::parse(value);
+        if (key == "cores") card.cores = parse_ints(value);
+        if (key == "progress") card.progress = ProgressCores::parse(std::string(value));
         if (key == "refusal") {
-            std::istringstream words(value);
-            int code = 0;
-            std::getline(words >> code >> std::ws, card.refusal_detail);
-            card.refusal = static_cast<weft_status>(code);
+            const auto code = parse_whole_number(take_until(value, " "));
+            card.refusal = static_cast<weft_status>(code.value_or(0));
+            card.refusal_detail = value;
         }
         if (key == "setting") {
-            std::size_t equals = value.find('=');
-            card.settings.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+            const std::string_view name = take_until(value, "=");
+            card.settings.emplace_back(name, value);
         }
     }
     return card;

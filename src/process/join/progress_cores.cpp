@@ -1,7 +1,6 @@
 #include "process/join/progress_cores.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "base/cores.h"
 #include "base/setting.h"
@@ -44,13 +43,12 @@ std::string ProgressCores::text() const {
 
 ProgressCores ProgressCores::parse(const std::string& text) {
     ProgressCores wish;
-    std::istringstream items(text);
-    std::string word;
-    items >> word;
+    std::string_view rest = text;
+    const std::string_view word = take_until(rest, " ");
     const auto* const known = std::ranges::find(words, word);
     if (known == std::end(words)) return wish;
     wish.kind = static_cast<Kind>(known - words);
-    for (int core; items >> core;) wish.cores.push_back(core);
+    wish.cores = parse_ints(rest);
     return wish;
 }
 

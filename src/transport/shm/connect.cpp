@@ -19,7 +19,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <utility>
@@ -27,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/error_text.h"
+#include "base/first_line.h"
 #include "base/node.h"
 #include "base/random.h"
 
@@ -538,9 +538,8 @@ class Swap {
 
 // With ptrace_scope 1 only a process's ancestors may read its memory. Ranks are siblings.
 void let_peers_read_memory() {
-    int scope = 0;
-    std::ifstream("/proc/sys/kernel/yama/ptrace_scope") >> scope;
-    if (scope == 1) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    if (first_line_of("/proc/sys/kernel/yama/ptrace_scope") == "1")
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
 }  // namespace

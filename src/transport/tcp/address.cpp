@@ -9,7 +9,8 @@
 
 #include <charconv>
 #include <memory>
-#include <sstream>
+
+#include "base/setting.h"
 
 namespace weft::tcp {
 namespace {
@@ -171,8 +172,8 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
         words = *name;
     }
     std::vector<Address> addresses;
-    std::istringstream list(words);
-    for (std::string word; std::getline(list, word, ',');) {
+    for (std::string_view list = words; !list.empty();) {
+        const std::string word(take_until(list, ","));
         Result<Address> address = address_of(word, interfaces);
         if (!address.is_ok()) return address.status();
         addresses.push_back(*address);
@@ -191,9 +192,10 @@ constexpr const char* card_version = "weft-tcp-1/";
 std::optional<Card> Card::parse(const std::string& text) {
     if (!text.starts_with(card_version)) return std::nullopt;
     Card card;
-    std::istringstream words(text.substr(std::string(card_version).size()));
-    for (std::string word; std::getline(words, word, ',');) {
-        std::optional<Address> address = Address::parse(word);
+    std::string_view words = text;
+    words.remove_prefix(std::string_view(card_version).size());
+    while (!words.empty()) {
+        std::optional<Address> address = Address::parse(std::string(take_until(words, ",")));
         if (!address) return std::nullopt;
         card.addresses.push_back(*address);
     }

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/first_line.h"
 #include "base/setting.h"
 #include "transport/common/connect_setting.h"
 
@@ -29,8 +29,7 @@ std::string release_of(const std::string& version) {
 
 // A boot, and a namespace of this kind in it: "0f2c8e0c-...:[4026531836]".
 std::string this_namespace(const char* kind) {
-    std::string boot;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    const std::string boot = first_line_of("/proc/sys/kernel/random/boot_id");
     char space[64] = "";  // "pid:[4026531836]"
     const std::string link = std::string("/proc/self/ns/") + kind;
     if (boot.empty() || readlink(link.c_str(), space, sizeof space - 1) <= 0) return "";

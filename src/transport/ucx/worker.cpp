@@ -12,13 +12,13 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "base/fd.h"
 #include "base/file_limit_signal.h"
+#include "base/setting.h"
 #include "base/thread.h"
 
 namespace weft::ucx {
@@ -210,10 +210,11 @@ std::vector<Device> devices_of(const Library& library, ucp_context_h context) {
     if (file == nullptr) return {};
     library.ucp_context_print_info(context, file);
     fclose(file);
-    std::istringstream lines(std::string(text, bytes));
+    const std::string printed(text, bytes);
     free(text);
     std::vector<Device> devices;
-    for (std::string line; std::getline(lines, line);) {
+    for (std::string_view lines = printed; !lines.empty();) {
+        const std::string line(take_until(lines, "\n"));
         if (line.find(" resource ") == line.npos) continue;
         const std::string last = line.substr(line.find_last_of(' ') + 1);
         const std::size_t slash = last.find('/');
@@ -245,8 +246,8 @@ std::string interface_with(const std::string& address) {
 // Of "eth0,eth1:6,10.2.0.1,mlx5_0:1", in this order, each once.
 std::vector<std::string> devices_named(const std::string& list) {
     std::vector<std::string> names;
-    std::istringstream words(list);
-    for (std::string word; std::getline(words, word, ',');) {
+    for (std::string_view words = list; !words.empty();) {
+        std::string word(take_until(words, ","));
         if (word.ends_with(":6") && word.find(':') + 2 == word.size()) word.resize(word.size() - 2);
         const std::string name = interface_with(word);
         if (std::ranges::count(names, name) == 0) names.push_back(name);
