@@ -28,24 +28,9 @@
 #include "base/bytes.h"
 #include "base/job_key.h"
 #include "base/status.h"
+#include "transport/tcp/hmac.h"
 
 namespace weft::tcp {
-
-// HMAC-SHA-256 and a comparison in constant time, both by OpenSSL's libcrypto. Nothing else uses
-// it. H. Krawczyk, M. Bellare, R. Canetti: HMAC: Keyed-Hashing for Message Authentication, RFC 2104
-
-using Mac = std::array<std::byte, 32>;
-
-// Initializes libcrypto, which takes milliseconds, and tries it. Unless the program has initialized
-// it before, libcrypto then does not clean up at exit, where a thread in a wait may still need it.
-[[nodiscard]] bool start_hmac();
-
-// False: the library refused (out of memory, SHA-256 switched off in its configuration); `mac` is
-// then not to be used. Thread safe.
-[[nodiscard]] bool hmac_sha256(Bytes key, Bytes data, Mac& mac);
-
-// REQUIRES: spans of the same size.
-bool equal_in_constant_time(Bytes a, Bytes b);
 
 // Caller and listener, and which of the pair's connections it is.
 struct Hello {
