@@ -60,12 +60,11 @@ def take_part(times=1):
 
 
 def in_loops(coroutine):
-    """Runs it in asyncio; also in trio and anyio if they are there and asked for."""
-    kind = sys.argv[2] if len(sys.argv) > 2 else "asyncio"
-    if kind == "trio":
+    """Runs it in the event loop that is tried."""
+    if loop == "trio":
         import trio
         trio.run(coroutine)
-    elif kind == "anyio":
+    elif loop == "anyio":
         import anyio
         anyio.run(coroutine)
     else:
@@ -375,7 +374,8 @@ def forked():
     check(comm.allreduce(numpy.array([1]))[0], 2)
 
 
-for name in sys.argv[1].split(","):
-    body = globals()[name]
-    (getattr(body, "of_rank_1", body) if comm.rank == 1 else body)()
+for loop in sys.argv[2].split(",") if len(sys.argv) > 2 else ["asyncio"]:
+    for name in sys.argv[1].split(","):
+        body = globals()[name]
+        (getattr(body, "of_rank_1", body) if comm.rank == 1 else body)()
 print("done")
