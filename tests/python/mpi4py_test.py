@@ -8,16 +8,12 @@ import weft
 
 from support import ROOT, run, runs_all
 
-MPIS = {
-    "mpich": ("libmpi.so.12", {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}),
-    "openmpi": ("libmpi.so.40", {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                                 "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-                                 "PRTE_MCA_hwloc_default_binding_policy": "none",
-                                 "OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm"}),
-}
+sys.path.insert(0, os.path.join(ROOT, "tools"))
+
+import mpis  # noqa: E402
 
 PROGRAM = """
-import sys
+import runpy, sys
 import numpy, weft
 from mpi4py import MPI
 
@@ -33,25 +29,31 @@ assert theirs[0] == 3
 half = weft.from_mpi4py(MPI.COMM_WORLD.Split(comm.rank))
 assert half.size == 1
 if comm.rank == 0:
-    print("right")
+    print("right", flush=True)
+for example in sys.argv[1:]:
+    sys.argv = [example]
+    runpy.run_path(example, run_name="__main__")
 """
 
 
 @pytest.mark.parametrize("how", ["beside", "preload"])
-@pytest.mark.parametrize("mpi", sorted(MPIS))
+@pytest.mark.parametrize("mpi", ["mpich", "openmpi"])
 def test_a_program_of_mpi4pys(mpi, how, tmp_path):
     pytest.importorskip("mpi4py")
-    home = os.path.join(ROOT, ".cache", "mpi", mpi)
-    if not os.path.exists(os.path.join(home, "bin", "mpiexec")):
-        pytest.skip("no %s in %s; ./dev test installs it" % (mpi, home))
+    home = mpis.home_of(ROOT, mpi)
+    if home is None:
+        pytest.skip("no %s; ./dev test installs it" % mpi)
     if how == "beside" and mpi == "openmpi" and not runs_all():
         pytest.skip("for a run of all tests")
-    library, settings = MPIS[mpi]
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = ["timeout", "50", os.path.join(home, "bin", "mpiexec"), "-n", "2", sys.executable]
+    command = ["timeout", "50"] + mpis.command(home, 2) + [sys.executable]
     command += ["-m", "weft", "preload"] if how == "preload" else []
-    done = run(command + [str(program)], MPI4PY_LIBMPI=os.path.join(home, "lib", library), WEFT_STATS="1",
-               PATH=os.path.join(home, "bin") + os.pathsep + os.environ["PATH"], **settings)
-    assert (done.returncode, done.stdout) == (0, "right\n"), done.stdout + done.stderr
+    examples = [os.path.join(ROOT, "python", "examples", name) for name in ("both.py", "step_by_step.py")] if how == "beside" else []
+    done = run(command + [str(program)] + examples, WEFT_STATS="1", **mpis.settings(mpi, home), **mpis.CROWDED.get(mpi, {}))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and lines[:1] == ["right"], done.stdout + done.stderr
+    if examples:
+        assert lines[1].startswith("sum 3, by rank ["), lines
+        assert len(lines) == 6 and len({line.split(": ")[1] for line in lines[2:]}) == 1, lines
     assert ("MPI_Iallreduce" in done.stderr) == (how == "preload"), done.stderr
