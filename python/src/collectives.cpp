@@ -54,7 +54,7 @@ PyObject* in_place = nullptr;
 struct Arguments {
     nb::handle send{};
     nb::handle recv{};
-    const Op* op = nullptr;
+    OpArgument op{};
     int root = 0;
     nb::handle counts{};
 };
@@ -78,11 +78,14 @@ class Maker {
         call_.root = arguments_.root;
         take_send();
         take_recv();
-        if (arguments_.op) call_.op = op();
+        if (arguments_.op.given.is_valid()) {
+            op_ = &arguments_.op.expect(name());
+            call_.op = op();
+        }
         set_sides();
         check_types();
-        if (arguments_.op && arguments_.op->is_of_program()) {
-            operation_->others.push_back(nb::find(*arguments_.op));
+        if (op_ && op_->is_of_program()) {
+            operation_->others.push_back(nb::find(*op_));
         }
         const weft_form form = operation_->is_persistent ? WEFT_PERSISTENT : WEFT_NONBLOCKING;
         check(weft_start_call(&call_, form, comm_.handle(), &operation_->handle), name());
@@ -217,7 +220,7 @@ class Maker {
 
     // As NumPy does it: a sum of truth values is one.
     weft_op op() const {
-        const weft_op op = arguments_.op->handle();
+        const weft_op op = op_->handle();
         if (!combined().is_boolean()) return op;
         if (op == WEFT_SUM || op == WEFT_MAX) return WEFT_LOR;
         return op == WEFT_PROD || op == WEFT_MIN ? WEFT_LAND : op;
@@ -235,7 +238,7 @@ class Maker {
             refuse_argument(sendbuf(), "is of " + send.type_name() + ", recvbuf of " +
                                            recv.type_name() + "; expected one type");
         }
-        if (arguments_.op && !arguments_.op->is_of_program() && !combined().has_known_type()) {
+        if (op_ && !op_->is_of_program() && !combined().has_known_type()) {
             refuse(combined().type_name() + " can be moved, but not combined by Weft's operations",
                    name(), WEFT_REFUSED_UNSUPPORTED);
         }
@@ -288,6 +291,7 @@ class Maker {
     const Collective& collective_;
     const Arguments& arguments_;
     const bool is_root_;
+    const Op* op_ = nullptr;
     bool sends_in_place_ = false;
     bool receives_in_place_ = false;
     weft_call call_{};
@@ -334,7 +338,11 @@ std::string text_of(const Collective& collective, weft_form form) {
                                               : "    None: a new array of NumPy's.\n";
         if (collective.side == Side::recv_at_root) text += "    Ignored except on the root.\n";
         if (has_counts) text += "recvcounts : sequence of int\n    The elements of each rank.\n";
-        if (collective.shape >= Shape::reduction) text += "op : Op, optional\n    Default: SUM.\n";
+        if (collective.shape >= Shape::reduction) {
+            text +=
+                "op : Op or str, optional\n    SUM ... MAXLOC, AVG, or such a name in lower case. "
+                "Default: SUM.\n";
+        }
     }
     if (collective.shape == Shape::rooted || collective.shape == Shape::one_buffer ||
         collective.shape == Shape::reduction_to_root) {
@@ -379,19 +387,19 @@ void define(nb::class_<Comm>& comm, const nb::object& sum) {
         };
         comm.def(name, call, sendbuf, recvbuf, doc);
     } else if constexpr (shape == Shape::reduction) {
-        auto call = [](C self, H send, H recv, const Op& by) {
-            return run<form>(self, collective, {.send = send, .recv = recv, .op = &by});
+        auto call = [](C self, H send, H recv, OpArgument by) {
+            return run<form>(self, collective, {.send = send, .recv = recv, .op = by});
         };
         comm.def(name, call, sendbuf, recvbuf, op, doc);
     } else if constexpr (shape == Shape::reduction_to_root) {
-        auto call = [](C self, H send, H recv, const Op& by, int to) {
-            return run<form>(self, collective, {.send = send, .recv = recv, .op = &by, .root = to});
+        auto call = [](C self, H send, H recv, OpArgument by, int to) {
+            return run<form>(self, collective, {.send = send, .recv = recv, .op = by, .root = to});
         };
         comm.def(name, call, sendbuf, recvbuf, op, root, doc);
     } else {
-        auto call = [](C self, H send, H recv, H counts, const Op& by) {
+        auto call = [](C self, H send, H recv, H counts, OpArgument by) {
             return run<form>(self, collective,
-                             {.send = send, .recv = recv, .op = &by, .counts = counts});
+                             {.send = send, .recv = recv, .op = by, .counts = counts});
         };
         comm.def(name, call, sendbuf, recvbuf, nb::arg("recvcounts").none() = nb::none(), op, doc);
     }

@@ -170,8 +170,8 @@ Make a communicator of the same ranks.
 Parameters
 ----------
 settings : str, optional
-    Words such as "reproducible=1" or "bcast=chain:segment=64K"; see weft_comm_dup_with in
-    weft/comm.h.
+    Words such as "reproducible=1", "accumulate=float32" or "bcast=chain:segment=64K"; see
+    weft_comm_dup_with in weft/comm.h.
 )")
         .def(
             "split",

@@ -1,7 +1,10 @@
 #include "operation.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "types.h"
 
@@ -13,6 +16,7 @@ nb::object dtype_of(weft_type type, std::size_t bytes) {
     const Type* const known = find_named_type(name_of_type(type));
     const nb::object dtype = nb::module_::import_("numpy").attr("dtype");
     if (!known) return dtype(("V" + std::to_string(bytes)).c_str());
+    if (type == WEFT_BFLOAT16) return nb::module_::import_("ml_dtypes").attr("bfloat16");
     const char* const separator = std::strchr(known->name, '_');
     if (!separator) return dtype(std::string(known->name) == "byte" ? "S1" : known->name);
     // A pair of a value and an index, as a C compiler lays it out.
@@ -22,6 +26,9 @@ nb::object dtype_of(weft_type type, std::size_t bytes) {
     fields.append(nb::make_tuple("index", separator + 1));
     return dtype(fields, nb::arg("align") = true);
 }
+
+// Weft's own, for as long as the process lives.
+auto& predefined = *new std::vector<Op*>;
 
 }  // namespace
 
@@ -45,6 +52,19 @@ void Op::combine(const void* in, void* inout, std::size_t count, weft_type type,
     });
 }
 
+const Op& OpArgument::named(const char* call) const {
+    if (!nb::isinstance<nb::str>(given)) refuse("op is neither a weft.Op nor a name", call);
+    const auto name = nb::cast<std::string>(given);
+    std::string known;
+    for (const Op* one : predefined) {
+        std::string its = one->name();
+        std::ranges::transform(its, its.begin(), [](unsigned char c) { return std::tolower(c); });
+        if (its == name) return *one;
+        known += (known.empty() ? "" : ", ") + its;
+    }
+    refuse("op = '" + name + "'; expected a weft.Op, or one of " + known, call);
+}
+
 void define_operations(nb::module_& module) {
     nb::class_<Op>(module, "Op", R"(
 A reduction operation.
@@ -63,8 +83,9 @@ commute : bool, optional
             return op.is_of_program() ? std::string("<weft.Op of the program>")
                                       : std::string("weft.") + op.name();
         });
-#define OP(name) \
-    module.attr(#name) = nb::cast(new Op(WEFT_##name, #name), nb::rv_policy::take_ownership);
+#define OP(name)                                      \
+    predefined.push_back(new Op(WEFT_##name, #name)); \
+    module.attr(#name) = nb::cast(predefined.back(), nb::rv_policy::reference);
     OP(SUM)
     OP(PROD)
     OP(MIN)
@@ -77,6 +98,7 @@ commute : bool, optional
     OP(BXOR)
     OP(MINLOC)
     OP(MAXLOC)
+    OP(AVG)
 #undef OP
 }
 

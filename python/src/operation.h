@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 
@@ -27,6 +28,22 @@ class Op {
     weft_op handle_ = WEFT_OP_NULL;
     const char* name_;
     nb::object function_;
+};
+
+// How a method is given an operation: an Op, or the name of one of Weft's in lower case, such as
+// "sum". No handle: not at all.
+struct OpArgument {
+    nb::handle given{};
+    const Op* op = nullptr;  // if it is one
+
+    static OpArgument of(nb::handle given) {
+        return {given, nb::isinstance<Op>(given) ? nb::inst_ptr<Op>(given) : nullptr};
+    }
+    // Refuses other names.
+    const Op& expect(const char* call) const { return op ? *op : named(call); }
+
+  private:
+    const Op& named(const char* call) const;
 };
 
 // Calls a function of the program's in a thread of Weft's: `body`, with the GIL. An exception is
@@ -70,3 +87,17 @@ class LentMemory {
 };
 
 }  // namespace weft_python
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<weft_python::OpArgument> {
+    NB_TYPE_CASTER(weft_python::OpArgument, const_name("Op | str"))
+
+    bool from_python(handle source, std::uint32_t, cleanup_list*) noexcept {
+        value = weft_python::OpArgument::of(source);
+        return value.op || isinstance<str>(source);
+    }
+};
+
+}  // namespace nanobind::detail

@@ -99,7 +99,7 @@ class Schedule {
         operation->others.push_back(nb::find(*this));
         weft_op combines = WEFT_OP_NULL;
         if (!op.is_none()) {
-            combines = nb::cast<const Op&>(op).handle();
+            combines = OpArgument::of(op).expect("init").handle();
             operation->others.push_back(nb::borrow(op));
         }
         check(weft_schedule_init(handle_, send.data(), recv.data(),
@@ -201,7 +201,7 @@ Parameters
 ----------
 sendbuf, recvbuf : buffer, optional
     The memory of SENDBUF and RECVBUF.
-op : Op, optional
+op : Op or str, optional
     The operation of all reductions.
 )");
 }

@@ -7,7 +7,7 @@
 array([0., 1., 2.])
 """
 
-from ._weft import (BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, RECVBUF, SENDBUF, SUM,
+from ._weft import (AVG, BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, RECVBUF, SENDBUF, SUM,
                     Comm, CompletionQueue, Node, Op, Region, Request, Schedule)
 from ._errors import (ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
                       Outstanding, RankLost, Refused, SettingError, StateError, TimedOut, TransportFailed, Unsupported)

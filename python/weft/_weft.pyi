@@ -162,6 +162,8 @@ MINLOC: Op = ...
 
 MAXLOC: Op = ...
 
+AVG: Op = ...
+
 class Comm:
     """
     A group of ranks and the order of their operations.
@@ -192,8 +194,8 @@ class Comm:
         Parameters
         ----------
         settings : str, optional
-            Words such as "reproducible=1" or "bcast=chain:segment=64K"; see weft_comm_dup_with in
-            weft/comm.h.
+            Words such as "reproducible=1", "accumulate=float32" or "bcast=chain:segment=64K"; see
+            weft_comm_dup_with in weft/comm.h.
         """
 
     def split(self, color: object | None = 0, key: int = 0) -> object:
@@ -346,7 +348,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def ireduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> Request:
+    def ireduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ..., root: int = 0) -> Request:
         """
         Start: Combine the elements of all ranks; the root gets the result.
 
@@ -356,8 +358,8 @@ class Comm:
         recvbuf : buffer, optional
             None: a new array of NumPy's.
             Ignored except on the root.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
         root : int, optional
             Default: 0.
 
@@ -368,7 +370,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def iallreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def iallreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Start: Combine the elements of all ranks; all ranks get the result.
 
@@ -377,8 +379,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -387,7 +389,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def ireduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def ireduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Start: Combine the elements of all ranks; each rank gets an equal block of the result.
 
@@ -396,8 +398,8 @@ class Comm:
         sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -423,7 +425,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def ireduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> Request:
+    def ireduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op | str = ...) -> Request:
         """
         Start: Combine the elements of all ranks; each rank gets a block of the result.
 
@@ -434,8 +436,8 @@ class Comm:
             None: a new array of NumPy's.
         recvcounts : sequence of int
             The elements of each rank.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -444,7 +446,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def iscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def iscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Start: Combine the elements of ranks 0 ... rank.
 
@@ -453,8 +455,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -463,7 +465,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def iexscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def iexscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Start: Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
 
@@ -472,8 +474,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -741,7 +743,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def reduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> object:
+    def reduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ..., root: int = 0) -> object:
         """
         Combine the elements of all ranks; the root gets the result.
 
@@ -751,8 +753,8 @@ class Comm:
         recvbuf : buffer, optional
             None: a new array of NumPy's.
             Ignored except on the root.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
         root : int, optional
             Default: 0.
 
@@ -763,7 +765,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def allreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+    def allreduce(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> object:
         """
         Combine the elements of all ranks; all ranks get the result.
 
@@ -772,8 +774,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -782,7 +784,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def reduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+    def reduce_scatter_block(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> object:
         """
         Combine the elements of all ranks; each rank gets an equal block of the result.
 
@@ -791,8 +793,8 @@ class Comm:
         sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -818,7 +820,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def reduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> object:
+    def reduce_scatter(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op | str = ...) -> object:
         """
         Combine the elements of all ranks; each rank gets a block of the result.
 
@@ -829,8 +831,8 @@ class Comm:
             None: a new array of NumPy's.
         recvcounts : sequence of int
             The elements of each rank.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -839,7 +841,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def scan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+    def scan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> object:
         """
         Combine the elements of ranks 0 ... rank.
 
@@ -848,8 +850,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -858,7 +860,7 @@ class Comm:
             The buffer with the result, or None.
         """
 
-    def exscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> object:
+    def exscan(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> object:
         """
         Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
 
@@ -867,8 +869,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1136,7 +1138,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def reduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ..., root: int = 0) -> Request:
+    def reduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ..., root: int = 0) -> Request:
         """
         Make a persistent request: Combine the elements of all ranks; the root gets the result.
 
@@ -1146,8 +1148,8 @@ class Comm:
         recvbuf : buffer, optional
             None: a new array of NumPy's.
             Ignored except on the root.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
         root : int, optional
             Default: 0.
 
@@ -1158,7 +1160,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def allreduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def allreduce_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Make a persistent request: Combine the elements of all ranks; all ranks get the result.
 
@@ -1167,8 +1169,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1177,7 +1179,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def reduce_scatter_block_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def reduce_scatter_block_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Make a persistent request: Combine the elements of all ranks; each rank gets an equal block of the result.
 
@@ -1186,8 +1188,8 @@ class Comm:
         sendbuf : buffer with a block for each rank or neighbor, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1213,7 +1215,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def reduce_scatter_init(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op = ...) -> Request:
+    def reduce_scatter_init(self, sendbuf: object | None, recvbuf: object | None = None, recvcounts: object | None = None, op: Op | str = ...) -> Request:
         """
         Make a persistent request: Combine the elements of all ranks; each rank gets a block of the result.
 
@@ -1224,8 +1226,8 @@ class Comm:
             None: a new array of NumPy's.
         recvcounts : sequence of int
             The elements of each rank.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1234,7 +1236,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def scan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def scan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Make a persistent request: Combine the elements of ranks 0 ... rank.
 
@@ -1243,8 +1245,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1253,7 +1255,7 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
-    def exscan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op = ...) -> Request:
+    def exscan_init(self, sendbuf: object | None, recvbuf: object | None = None, op: Op | str = ...) -> Request:
         """
         Make a persistent request: Combine the elements of ranks 0 ... rank - 1; rank 0 gets nothing.
 
@@ -1262,8 +1264,8 @@ class Comm:
         sendbuf : buffer, or IN_PLACE
         recvbuf : buffer, optional
             None: a new array of NumPy's.
-        op : Op, optional
-            Default: SUM.
+        op : Op or str, optional
+            SUM ... MAXLOC, AVG, or such a name in lower case. Default: SUM.
 
 
         Returns
@@ -1535,6 +1537,8 @@ class Schedule:
         ----------
         sendbuf, recvbuf : buffer, optional
             The memory of SENDBUF and RECVBUF.
-        op : Op, optional
+        op : Op or str, optional
             The operation of all reductions.
         """
+
+    def simulate(self, *options: str) -> dict[str, Any]: ...

@@ -114,12 +114,43 @@ def test_types_that_weft_does_not_combine_are_moved(comm):
         assert str(values.dtype) in str(error)
 
 
-def test_types_of_extensions_are_moved(comm):
+def test_numbers_of_16_bits_and_complex_ones_are_combined(comm):
+    values = numpy.array([1.5, -2, 0], "float16")
+    for wrap in (lambda values: values, memoryview, OfArrayInterface, OfDlpack):
+        result = numpy.zeros(3, "float16")
+        comm.allreduce(wrap(values), wrap(result), op=weft.MAX)
+        assert (result == values).all()
+    for dtype in ("complex64", "complex128"):
+        values = numpy.array([1 + 2j, 3j], dtype)
+        for wrap in (lambda values: values, memoryview, OfArrayInterface, OfDlpack):
+            result = numpy.zeros(2, dtype)
+            comm.allreduce(wrap(values), wrap(result), op=weft.PROD)
+            assert (result == values).all()
+    refused(weft.ArgumentError, "min.*complex|complex.*min", comm.allreduce, values, op="min")
+
+
+def test_types_of_extensions(comm):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     values = numpy.array([1, 2, 3], ml_dtypes.bfloat16)
+    assert (comm.allreduce(values) == values).all()
     result = numpy.zeros(3, ml_dtypes.bfloat16)
-    comm.allgather(values, result)
+    comm.ialltoallw([values, [3], [0], [values.dtype]], [result, [3], [0], ["bfloat16"]]).wait()
     assert (result == values).all()
+    op = weft.Op(lambda a, b: numpy.add(a, b, out=b))
+    assert (comm.allreduce(values, op=op) == values).all()
+    small = values.astype(ml_dtypes.float8_e4m3fn)  # Weft has no type for it
+    assert (comm.allgather(small)[0] == small).all()
+    refused(weft.Unsupported, "float8_e4m3fn can be moved, but not combined", comm.allreduce, small)
+
+
+def test_operations_have_names(comm):
+    values = numpy.array([1.5, 2])
+    for op in ("avg", weft.AVG, "max", "sum"):
+        assert (comm.iallreduce(values, op=op).wait() == values).all()
+    refused(weft.ArgumentError, "op = 'mean'; expected a weft.Op, or one of sum, prod", comm.iallreduce, values, op="mean")
+    refused(weft.ArgumentError, "avg", comm.iallreduce, numpy.ones(2, int), op="avg")
+    with pytest.raises(TypeError):
+        comm.iallreduce(values, op=sum)
 
 
 def test_pairs_are_combined(comm):

@@ -9,9 +9,14 @@ import sys
 import numpy
 import weft
 
+try:
+    import ml_dtypes  # gives NumPy the type bfloat16
+except ImportError:
+    pass
+
 OPERATIONS = {"SUM": numpy.add, "PROD": numpy.multiply, "MIN": numpy.minimum, "MAX": numpy.maximum,
               "LAND": numpy.logical_and, "LOR": numpy.logical_or, "LXOR": numpy.logical_xor,
-              "BAND": numpy.bitwise_and, "BOR": numpy.bitwise_or, "BXOR": numpy.bitwise_xor}
+              "BAND": numpy.bitwise_and, "BOR": numpy.bitwise_or, "BXOR": numpy.bitwise_xor, "AVG": numpy.add}
 GUARD = 7  # elements behind a result that must stay as they are
 
 
@@ -27,8 +32,11 @@ class Case:
 
     def sent(self, rank, shape):
         """What a rank sends."""
-        made = numpy.random.default_rng([self.seed, rank]).integers(0, 3, shape)
-        return numpy.asarray(made).astype(self.dtype)
+        numbers = numpy.random.default_rng([self.seed, rank])
+        made = numpy.asarray(numbers.integers(0, 3, shape)).astype(self.dtype)
+        if self.dtype.kind == "c":
+            made = made + self.dtype.type(1j) * numbers.integers(0, 3, shape).astype(self.dtype)
+        return numpy.asarray(made)
 
     def all_sent(self, shape):
         return [self.sent(rank, shape) for rank in range(self.size)]
@@ -42,6 +50,14 @@ class Case:
         result = values[0]
         for value in values[1:]:
             result = operation(result, value).astype(self.dtype)
+        return self.divided(result) if self.op == "AVG" else result
+
+    def divided(self, total):
+        """By the number of ranks; NumPy would multiply complex numbers by its inverse."""
+        if self.dtype.kind != "c":
+            return numpy.asarray(total / self.dtype.type(self.size))
+        result = numpy.empty_like(total)
+        result.real, result.imag = total.real / self.size, total.imag / self.size
         return result
 
     def room(self, shape):
@@ -297,6 +313,13 @@ class Case:
         return getattr(weft, self.op)
 
 
+def check_accumulation(comm):
+    """accumulate=float32 rounds a sum of 16-bit numbers once, at the end: with four ranks that shows."""
+    mine = numpy.array([2048 if comm.rank == 0 else 1], "float16")
+    total = comm.dup("accumulate=float32").allreduce(mine)[0]
+    assert total == numpy.float16(2048 + comm.size - 1), total
+
+
 def main():
     comm = weft.init()
     with open(sys.argv[1]) as file:
@@ -307,6 +330,7 @@ def main():
         except BaseException:
             print("rank %d, case %d: %s" % (comm.rank, number, json.dumps(case)), file=sys.stderr)
             raise
+    check_accumulation(comm)
     print("%d cases" % len(cases))
 
 

@@ -1,5 +1,6 @@
 """All collectives against NumPy's results, over shm and tcp, with cases that hypothesis chooses."""
 
+import importlib.util
 import json
 import os
 import random
@@ -11,14 +12,19 @@ from support import job, runs_all
 COLLECTIVES = """barrier bcast gather scatter allgather alltoall reduce allreduce reduce_scatter_block allgatherv
     reduce_scatter scan exscan gatherv scatterv alltoallv alltoallw neighbor_allgather neighbor_allgatherv
     neighbor_alltoall neighbor_alltoallv neighbor_alltoallw""".split()
-NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
+NUMBERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
+if importlib.util.find_spec("ml_dtypes"):
+    NUMBERS.append("bfloat16")
 FORMS = ["nonblocking", "blocking", "persistent"]
 SEED = int(os.environ.get("WEFT_TEST_TURN", "1"))
 
 
-def operations_of(dtype):
-    if dtype.startswith("float"):
-        return ["SUM", "PROD", "MIN", "MAX"]
+def operations_of(dtype, collective):
+    averages = [] if collective in ("scan", "exscan") else ["AVG"]
+    if dtype.startswith("complex"):
+        return ["SUM", "PROD"] + averages
+    if "float" in dtype:
+        return ["SUM", "PROD", "MIN", "MAX"] + averages
     if dtype == "bool":
         return ["SUM", "PROD", "MIN", "MAX", "LAND", "LOR", "LXOR", "BAND"]
     return ["SUM", "PROD", "MIN", "MAX", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR"]
@@ -27,7 +33,7 @@ def operations_of(dtype):
 def case(choose, collective, form):
     """A case by `choose(list)`."""
     dtype = choose(NUMBERS + ["bool"])
-    return {"collective": collective, "form": form, "dtype": dtype, "op": choose(operations_of(dtype)),
+    return {"collective": collective, "form": form, "dtype": dtype, "op": choose(operations_of(dtype, collective)),
             "shape": choose([[], [1], [3], [2, 3], [0], [65], [400, 5]]), "root": choose([0, 1, 2, 3]),
             "in_place": choose([False, True]), "gives_out": choose([True, False]), "seed": choose(list(range(40)))}
 
