@@ -2,6 +2,7 @@
 #ifndef WEFT_COMM_H
 #define WEFT_COMM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "weft/export.h"
@@ -284,6 +285,26 @@ WEFT_API weft_status weft_set_engine(weft_engine engine);
  * The progress engine of this process; WEFT_ENGINE_MANUAL before weft_init.
  */
 WEFT_API weft_engine weft_get_engine(void);
+
+/** What this process has done since it joined the job, and what it holds. */
+typedef struct weft_statistics {
+    size_t struct_bytes;          /* sizeof(weft_statistics) in the program */
+    uint64_t operations;          /* started, those of constructors included */
+    uint64_t offloaded;           /* of these: handed to the operating system */
+    uint64_t unexpected_messages; /* which arrived before their receive was posted */
+    uint64_t connections;         /* to other ranks, now */
+    uint64_t descriptors;         /* of the transports, now */
+    uint64_t memory_bytes;        /* of the transports, now; shared memory included */
+} weft_statistics;
+
+/**
+ * Count what this process has done and holds.
+ *
+ * Calling   any thread. Local.
+ * Returns   WEFT_OK. WEFT_REFUSED_ARGUMENT for a null address or another `struct_bytes`;
+ *           WEFT_REFUSED_STATE before weft_init and after weft_finalize: *statistics untouched.
+ */
+WEFT_API weft_status weft_get_statistics(weft_statistics* statistics);
 
 /**
  * Whether kernel engines may hand operations of this communicator to the operating system, 1 or 0.

@@ -241,6 +241,21 @@ sources, destinations : sequence of int
     module.def("comm_world", [=] { return existing(weft_comm_world(), "comm_world"); });
     module.def("comm_self", [=] { return existing(weft_comm_self(), "comm_self"); });
     module.def("from_oob", &from_oob, nb::arg("rank"), nb::arg("size"), nb::arg("allgather"));
+    module.def("statistics", [] {
+        weft_statistics now{};
+        now.struct_bytes = sizeof now;
+        check(weft_get_statistics(&now), "statistics");
+        nb::dict result;
+#define COUNT(name) result[#name] = now.name;
+        COUNT(operations)
+        COUNT(offloaded)
+        COUNT(unexpected_messages)
+        COUNT(connections)
+        COUNT(descriptors)
+        COUNT(memory_bytes)
+#undef COUNT
+        return result;
+    });
     module.def("set_engine", [](int engine) {
         check_without_gil("set_engine",
                           [&] { return weft_set_engine(static_cast<weft_engine>(engine)); });

@@ -12,7 +12,7 @@ from ._weft import (AVG, BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC
 from ._errors import (ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
                       Outstanding, RankLost, Refused, SettingError, StateError, TimedOut, TransportFailed, Unsupported)
 from ._start import (comm_self, comm_world, draw, engine, finalize, from_mpi4py, from_store, init, is_initialized,
-                     libraries, program, set_engine)
+                     libraries, program, set_engine, statistics)
 from ._waiting import as_completed
 from . import _objects, _waiting
 

@@ -150,6 +150,18 @@ def set_engine(name):
     _weft.set_engine(ENGINES[name])
 
 
+def statistics():
+    """Count what this process has done since it joined the job, and what it holds.
+
+    Returns
+    -------
+    dict
+        "engine", and the numbers of weft_get_statistics in weft/comm.h: "operations", of these "offloaded" to the
+        operating system, "unexpected_messages", "connections", "descriptors" and "memory_bytes" of the transports.
+    """
+    return dict(_weft.statistics(), engine=engine())
+
+
 def program():
     """Return the path of the program `weft` of this package."""
     return os.path.join(FOLDER, "bin", "weft")

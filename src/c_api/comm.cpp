@@ -366,6 +366,30 @@ weft_engine weft_get_engine(void) {
     return process ? static_cast<weft_engine>(process->engine().kind()) : WEFT_ENGINE_MANUAL;
 }
 
+weft_status weft_get_statistics(weft_statistics* statistics) {
+    return c_api::guarded_process("weft_get_statistics", [&](Process& process) -> Status {
+        if (!statistics || statistics->struct_bytes != sizeof *statistics) {
+            return failure(WEFT_REFUSED_ARGUMENT,
+                           "statistics = %s; expected a weft_statistics of this version",
+                           statistics ? "unknown" : "null");
+        }
+        const Offload* const offload = process.executor().offload();
+        weft_statistics counted{};
+        counted.struct_bytes = sizeof counted;
+        counted.operations = process.executor().started();
+        counted.offloaded = offload ? offload->begun() : 0;
+        for (const auto& transport : process.transports()) {
+            const Usage usage = transport->usage();
+            counted.unexpected_messages += transport->unexpected_messages();
+            counted.connections += usage.connections;
+            counted.descriptors += usage.descriptors;
+            counted.memory_bytes += usage.bytes;
+        }
+        *statistics = counted;
+        return ok;
+    });
+}
+
 weft_status weft_comm_set_offload(weft_comm comm, int offload) {
     return c_api::guarded_communicator(
         "weft_comm_set_offload", comm, [&](Process&, Communicator& communicator) -> Status {

@@ -235,6 +235,14 @@ def test_engines(comm):
         weft.set_engine("none")
 
 
+def test_statistics(comm):
+    before = weft.statistics()
+    comm.allreduce(numpy.ones(1))
+    after = weft.statistics()
+    assert after["operations"] == before["operations"] + 1 and after["engine"] == weft.engine()
+    assert set(after) >= {"offloaded", "unexpected_messages", "connections", "descriptors", "memory_bytes"}
+
+
 def test_a_schedule_of_the_program(comm):
     schedule = weft.Schedule(comm)
     scratch = schedule.scratch(16)
