@@ -36,9 +36,13 @@ struct Node {
     weft_node number;
 };
 
+// What an operation does; in drawings by these names.
+enum class Kind { send, recv, copy, reduce, reduce_right, join, call };
+constexpr const char* kinds[] = {"send", "recv", "copy", "reduce", "reduce_right", "join", "call"};
+
 class Schedule {
   public:
-    explicit Schedule(const Comm& comm) {
+    explicit Schedule(const Comm& comm) : comm_(nb::find(comm)) {
         check(weft_schedule_create(comm.handle(), &handle_), "Schedule");
     }
     ~Schedule() { (void)weft_schedule_free(&handle_); }
@@ -51,29 +55,33 @@ class Schedule {
     }
 
     // Adds an operation by one of the functions of weft/schedule.h.
-    template <auto function>
+    template <Kind kind, auto function>
     Node message(const Region& region, int peer, nb::handle after) {
-        return added(after, {&region},
+        return added(kind, peer, after, {&region},
                      [&](weft_node* node) { return function(handle_, region.piece, peer, node); });
     }
-    template <auto function>
+    template <Kind kind, auto function>
     Node local(const Region& from, const Region& into, nb::handle after) {
-        return added(after, {&from, &into}, [&](weft_node* node) {
+        return added(kind, -1, after, {&from, &into}, [&](weft_node* node) {
             return function(handle_, from.piece, into.piece, node);
         });
     }
     Node join(nb::handle after) {
-        return added(after, {}, [&](weft_node* node) { return weft_schedule_join(handle_, node); });
+        return added(Kind::join, -1, after, {},
+                     [&](weft_node* node) { return weft_schedule_join(handle_, node); });
     }
     Node call(nb::object function, nb::handle region, nb::handle after) {
         Region data{{WEFT_SCRATCH, 0, 0}};
         if (!region.is_none()) data = nb::cast<Region&>(region);
         functions_.push_back(std::make_unique<nb::object>(std::move(function)));
-        return added(after, {&data}, [&](weft_node* node) {
+        return added(Kind::call, -1, after, {&data}, [&](weft_node* node) {
             return weft_schedule_call(handle_, data.piece, &Schedule::run, functions_.back().get(),
                                       node);
         });
     }
+
+    const nb::object& comm() const { return comm_; }
+    const nb::list& operations() const { return operations_; }
 
     void seal() { check(weft_schedule_seal(handle_), "seal"); }
     void prove() {
@@ -118,24 +126,37 @@ class Schedule {
     }
 
     template <class Add>
-    Node added(nb::handle after, std::initializer_list<const Region*> regions, Add add) {
-        for (const Region* region : regions) {
-            std::int64_t& extent = extents_[region->piece.buffer];
-            extent = std::max(extent, region->piece.offset + region->piece.bytes);
+    Node added(Kind kind, int peer, nb::handle after, std::initializer_list<const Region*> regions,
+               Add add) {
+        std::vector<weft_node> before;
+        const auto take = [&](nb::handle node) {
+            if (!node.is_none()) before.push_back(nb::cast<Node&>(node).number);
+        };
+        if (nb::isinstance<Node>(after)) {
+            take(after);
+        } else if (!after.is_none()) {
+            for (nb::handle predecessor : nb::tuple(after)) take(predecessor);
         }
         Node node{WEFT_NODE_NONE};
         check(add(&node.number), "Schedule");
-        const bool is_one = nb::isinstance<Node>(after);
-        if (is_one) follow(node, after);
-        if (!is_one && !after.is_none()) {
-            for (nb::handle predecessor : nb::tuple(after)) follow(node, predecessor);
-        }
+        for (weft_node predecessor : before)
+            check(weft_schedule_after(handle_, node.number, predecessor), "Schedule");
+        note(kind, peer, regions, before);
         return node;
     }
-    void follow(Node node, nb::handle predecessor) {
-        if (predecessor.is_none()) return;
-        check(weft_schedule_after(handle_, node.number, nb::cast<Node&>(predecessor).number),
-              "Schedule");
+
+    void note(Kind kind, int peer, std::initializer_list<const Region*> regions,
+              const std::vector<weft_node>& before) {
+        nb::list pieces, after;
+        for (const Region* region : regions) {
+            const auto [buffer, offset, bytes] = region->piece;
+            extents_[buffer] = std::max(extents_[buffer], offset + bytes);
+            pieces.append(nb::make_tuple(static_cast<int>(buffer), offset, bytes));
+        }
+        // A node is the number of its operation + 1, below the number of the schedule.
+        for (weft_node node : before) after.append(static_cast<std::uint32_t>(node) - 1);
+        operations_.append(
+            nb::make_tuple(kinds[static_cast<std::size_t>(kind)], peer, pieces, after));
     }
 
     // (Weft does not know how large a buffer is.)
@@ -148,7 +169,9 @@ class Schedule {
     }
 
     weft_schedule handle_ = WEFT_SCHEDULE_NULL;
+    nb::object comm_;
     std::array<std::int64_t, 3> extents_{};  // by weft_buffer
+    nb::list operations_;
     std::vector<std::unique_ptr<nb::object>> functions_;
 };
 
@@ -174,21 +197,33 @@ between two ranks match in the order in which the two schedules have them. `seal
 )")
         .def(nb::init<const Comm&>(), nb::arg("comm"))
         .def("scratch", &Schedule::scratch, nb::arg("bytes"), "Take a region of its own memory.")
-        .def("send", &Schedule::message<&weft_schedule_send>, nb::arg("region"), nb::arg("peer"),
-             after, "Send a region to a rank.")
-        .def("recv", &Schedule::message<&weft_schedule_recv>, nb::arg("region"), nb::arg("peer"),
-             after, "Receive a region from a rank.")
-        .def("copy", &Schedule::local<&weft_schedule_copy>, nb::arg("source"), nb::arg("target"),
-             after, "target = source")
-        .def("reduce", &Schedule::local<&weft_schedule_reduce>, nb::arg("source"),
+        .def("send", &Schedule::message<Kind::send, &weft_schedule_send>, nb::arg("region"),
+             nb::arg("peer"), after, "Send a region to a rank.")
+        .def("recv", &Schedule::message<Kind::recv, &weft_schedule_recv>, nb::arg("region"),
+             nb::arg("peer"), after, "Receive a region from a rank.")
+        .def("copy", &Schedule::local<Kind::copy, &weft_schedule_copy>, nb::arg("source"),
+             nb::arg("target"), after, "target = source")
+        .def("reduce", &Schedule::local<Kind::reduce, &weft_schedule_reduce>, nb::arg("source"),
              nb::arg("target"), after, "target = source op target")
-        .def("reduce_right", &Schedule::local<&weft_schedule_reduce_right>, nb::arg("source"),
-             nb::arg("target"), after, "target = target op source; the source is undefined then.")
+        .def("reduce_right", &Schedule::local<Kind::reduce_right, &weft_schedule_reduce_right>,
+             nb::arg("source"), nb::arg("target"), after,
+             "target = target op source; the source is undefined then.")
         .def("join", &Schedule::join, nb::arg("after"), "Complete when all of `after` have.")
         .def("call", &Schedule::call, nb::arg("function"), nb::arg("region").none() = nb::none(),
              after, R"(
 Call `function(memory)` with a memoryview of the region, in any thread. It must not keep the memory
 or call Weft; what it raises breaks the communicator.
+)")
+        .def_prop_ro("comm", &Schedule::comm, nb::sig("def comm(self) -> Comm"),
+                     "The communicator that it is for.")
+        .def_prop_ro("operations", &Schedule::operations,
+                     nb::sig("def operations(self) -> list[tuple[str, int, list[tuple[int, int, "
+                             "int]], list[int]]]"),
+                     R"(
+The operations in the order in which they were added: a list of (kind, peer or -1, regions, after).
+
+A region is (buffer, offset, bytes); the buffer is 0 for SENDBUF, 1 for RECVBUF, 2 for scratch
+memory. `after` has the places of predecessors in this list.
 )")
         .def("seal", &Schedule::seal, "End building.")
         .def("check", &Schedule::prove,

@@ -11,16 +11,19 @@ from ._weft import (AVG, BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC
                     Comm, CompletionQueue, Node, Op, Region, Request, Schedule)
 from ._errors import (ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
                       Outstanding, RankLost, Refused, SettingError, StateError, TimedOut, TransportFailed, Unsupported)
-from ._start import (comm_self, comm_world, draw, engine, finalize, from_mpi4py, from_store, init, is_initialized,
+from ._start import (comm_self, comm_world, engine, finalize, from_mpi4py, from_store, init, is_initialized,
                      libraries, program, set_engine, statistics)
+from ._schedules import draw, simulate
 from ._waiting import as_completed
-from . import _objects, _waiting
+from . import _objects, _schedules, _waiting
 
 __version__ = "0.1.0"
 
 Request.__await__ = _waiting.awaited
 Request.future = _waiting.future
 Request.add_done_callback = _waiting.add_done_callback
+Schedule.simulate = _schedules.simulate_own
+Schedule._repr_svg_ = _schedules.svg_of
 Comm.ibcast_object = _objects.ibcast_object
 Comm.iallgather_object = _objects.iallgather_object
 Comm.igather_object = _objects.igather_object

@@ -3,7 +3,6 @@
 import atexit
 import itertools
 import os
-import subprocess
 import sys
 import time
 
@@ -178,34 +177,3 @@ def libraries():
     """
     return {"library": os.path.join(FOLDER, "lib", "libweft.so.0"), "include": os.path.join(FOLDER, "include"),
             "cmake": FOLDER}
-
-
-class Drawing:
-    """An SVG that notebooks show."""
-
-    def __init__(self, svg):
-        self.svg = svg
-
-    def _repr_svg_(self):
-        return self.svg
-
-
-def draw(collective, algorithm, ranks, *options):
-    """Draw who sends to whom in an algorithm, as `weft schedule` does.
-
-    Parameters
-    ----------
-    collective, algorithm : str
-    ranks : int
-    options : str
-        Further options of `weft schedule`.
-
-    Returns
-    -------
-    Drawing
-    """
-    command = [program(), "schedule", collective, "--algorithm", algorithm, "--ranks", str(ranks), "--format", "svg"]
-    done = subprocess.run(command + list(options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise ArgumentError(done.stderr.strip(), "WEFT_REFUSED_ARGUMENT", "draw")
-    return Drawing(done.stdout)

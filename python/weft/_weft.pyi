@@ -1523,6 +1523,19 @@ class Schedule:
         or call Weft; what it raises breaks the communicator.
         """
 
+    @property
+    def comm(self) -> Comm:
+        """The communicator that it is for."""
+
+    @property
+    def operations(self) -> list[tuple[str, int, list[tuple[int, int, int]], list[int]]]:
+        """
+        The operations in the order in which they were added: a list of (kind, peer or -1, regions, after).
+
+        A region is (buffer, offset, bytes); the buffer is 0 for SENDBUF, 1 for RECVBUF, 2 for scratch
+        memory. `after` has the places of predecessors in this list.
+        """
+
     def seal(self) -> None:
         """End building."""
 

@@ -1,6 +1,7 @@
 """What can be a buffer, and what is refused with a sentence; in a job of one rank."""
 
 import array
+from xml.etree import ElementTree
 
 import numpy
 import pytest
@@ -260,12 +261,16 @@ def test_a_schedule_of_the_program(comm):
     assert list(result) == [2, 3] and seen == [numpy.array([2.0, 3.0]).tobytes()]
     with pytest.raises(weft.ArgumentError, match=r"\[begin:end\]"):
         scratch[8:24]
+    words = [text.text for text in ElementTree.fromstring(schedule._repr_svg_()).iter("{http://www.w3.org/2000/svg}text")]
+    assert words == ["0: copy send[0..16) -> scratch[0..16)", "1: call scratch[0..16)", "2: copy scratch[0..16) -> recv[0..16)"]
+    assert schedule.simulate()["end_ns"] == 0  # nothing is sent
 
 
 def test_a_drawing():
     assert weft.draw("allgather", "bruck", 6)._repr_svg_().startswith("<svg")
     with pytest.raises(weft.ArgumentError):
         weft.draw("allgather", "none", 6)
+    assert weft.simulate("allreduce", "ring", 8, "--latency", "1000")["end_ns"] > 1000
 
 
 def test_methods_are_documented():

@@ -1,5 +1,8 @@
 """The programs of docs/python.md and python/examples run; every collective of the library is a method."""
 
+import ast
+import asyncio
+import inspect
 import json
 import os
 import re
@@ -73,9 +76,18 @@ def test_the_notebook():
     with open(os.path.join(ROOT, "python", "examples", "weft.ipynb")) as file:
         cells = json.load(file)["cells"]
     names = {}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            exec("".join(cell["source"]), names)
+
+    async def run_cells():  # as a notebook does, in one event loop
+        for number, cell in enumerate(cells):
+            if cell["cell_type"] == "code":
+                code = compile("".join(cell["source"]), "cell %d" % number, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+                result = eval(code, names)
+                if inspect.iscoroutine(result):
+                    await result
+
+    asyncio.run(run_cells())
+    assert list(names["average"]) == [0, 1, 2]
+    assert names["schedule"]._repr_svg_().startswith("<svg")
     assert list(names["request"].wait()) == [0, 1, 2]
 
 
