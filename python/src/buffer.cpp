@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "numpy_array.h"
+
 namespace weft_python {
 namespace {
 
@@ -68,6 +70,13 @@ void Buffer::set_type(const Type* type, std::size_t bytes, Argument argument) {
 
 void Buffer::take(nb::handle object, bool writes, Argument argument) {
     object_ = nb::borrow(object);
+    if (NumpyArray array; read_numpy_array(object.ptr(), writes, array)) [[likely]] {
+        data_ = array.data;
+        elements_ = array.elements;
+        element_bytes_ = array.type->bytes;
+        known_ = array.type;
+        return;
+    }
     if (PyObject_CheckBuffer(object.ptr())) {
         has_view_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) == 0;
         if (has_view_) return take_view(writes, argument);
@@ -90,6 +99,7 @@ void Buffer::take_view(bool writes, Argument argument) {
     set_type(find_type(kind_of_format(view_.format).c_str(), bytes), bytes, argument);
     data_ = view_.buf;
     elements_ = static_cast<std::size_t>(view_.len) / bytes;
+    if (known_) learn_numpy_array(object_.ptr(), view_, *known_);
 }
 
 void Buffer::take_array_interface(const nb::dict& fields, bool writes, Argument argument) {
