@@ -5,14 +5,26 @@ set(CMAKE_INSTALL_BINDIR weft/bin)
 set(CMAKE_INSTALL_INCLUDEDIR weft/include)
 set(CMAKE_INSTALL_DATAROOTDIR weft/share)
 set(WEFT_TESTS OFF)
+set(WEFT_APPS OFF)
 set(WEFT_FIBER OFF)  # its library has no user here
 
-# What other systems may lack is linked statically; not libcrypto, which the library and the program share: auditwheel adds it.
-find_package(OpenSSL 1.1 REQUIRED COMPONENTS Crypto)
+# What other systems may lack is linked statically. libcrypto would double the wheel.
+set(WEFT_CRYPTO libsodium)
 list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
 add_link_options(-static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
 
+# Sections that nothing refers to are left out, most of the static libraries among them.
+add_compile_options(-ffunction-sections -fdata-sections)
+add_link_options(-Wl,--gc-sections)
+
 add_subdirectory(${PROJECT_SOURCE_DIR}/.. ${PROJECT_BINARY_DIR}/weft)
+
+# Small code where time does not matter: options and printing.
+foreach(target weft_options weft_program weft_lab)
+    if(TARGET ${target})
+        target_compile_options(${target} PRIVATE -Os)
+    endif()
+endforeach()
 
 # A wheel has no symbolic links: the library has one name.
 set_target_properties(weft_shared PROPERTIES VERSION 0 SOVERSION 0)
