@@ -9,8 +9,10 @@ namespace weft::bench {
 
 Result<const Collective*> find_collective(const std::string& name) {
     std::string known;
-    for (const Collective* call : calls_with_nothing_to_do())
-        if (name == call->name) return call;
+    for (const auto calls : {calls_with_nothing_to_do(), calls_of_other_types()}) {
+        for (const Collective* call : calls)
+            if (name == call->name) return call;
+    }
     for (const Collective* collective : collectives()) {
         if (name == collective->name) return collective;
         known += known.empty() ? collective->name : std::string(", ") + collective->name;

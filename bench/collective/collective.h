@@ -92,6 +92,8 @@ const std::size_t* equal_counts(const Job& job, std::size_t count);
 std::span<const Collective* const> collectives();
 // "nothing:wait" and others: no collectives, but found by their names likewise.
 std::span<const Collective* const> calls_with_nothing_to_do();
+// "iallreduce:float32": a collective again, with another type; found by its name.
+std::span<const Collective* const> calls_of_other_types();
 
 // Refuses an unknown name with a sentence that lists the known ones.
 Result<const Collective*> find_collective(const std::string& name);

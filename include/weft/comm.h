@@ -119,6 +119,15 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  *                          Messages then have twice the bytes, and a call takes memory for its
  *                          operands and results as float32. Default: type, rounded at every
  *                          combination
+ *   wire=exact, wire=bfloat16, wire=int8
+ *                          what elements of WEFT_FLOAT32 are in messages of allreduce, allgather
+ *                          and alltoall, to all other ranks, on the node too. bfloat16: 2 bytes.
+ *                          int8: blocks of 120 elements in 128 bytes, whose errors are bounded (see
+ *                          weft_comm_wire_error); for sums and averages of an allreduce, not for
+ *                          products, minima and maxima. All elements of a result have been rounded
+ *                          so, also a rank's own, and all ranks get the same bits. Other calls, and
+ *                          those that would not take fewer bytes, are exact. A call takes memory
+ *                          for its operands and results in this format. Default: exact
  *   links=1, links=all     how many of the links between two nodes (WEFT_INTERFACES) the messages
  *                          use, 1..8, or all: 1 keeps a communicator on one link. Communicators
  *                          that are made one after the other take turns. Default: all
@@ -127,7 +136,8 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * To choose an algorithm for single calls, make them on such a duplicate.
  *
  * Agree     as weft_comm_dup; also the algorithms that `settings` names, in the same spelling,
- *           `reproducible`, `accumulate` and `links`.
+ *           `reproducible`, `accumulate`, `wire` and `links`. With a wire format also whether the
+ *           type of an allgather or alltoall is WEFT_FLOAT32.
  * Calling   as weft_comm_dup.
  * Returns   as weft_comm_dup; also WEFT_REFUSED_ARGUMENT for an unknown word, and on every rank
  *           when ranks give different settings, or one gives a bad word (the detail names a rank);
@@ -136,6 +146,28 @@ WEFT_API weft_status weft_comm_dup(weft_comm comm, weft_comm* new_comm);
  * Source    MPI-5.0 section 7.4.2 (MPI_Comm_dup_with_info)
  */
 WEFT_API weft_status weft_comm_dup_with(weft_comm comm, const char* settings, weft_comm* new_comm);
+
+/**
+ * Tell by how much an element of the results that this rank has got on `comm` with wire=int8 may be
+ * off, since the last such call or since `comm` was made, and begin anew: the largest of all
+ * elements of all results. So between a wait and this call no other operation should end on `comm`,
+ * if it is to be one operation's.
+ *
+ * The bound is that of the data that was sent, and holds for each element: half the scale of every
+ * block in which it was encoded, added up. (A block's scale is its largest magnitude / 127. If M is
+ * the sum over the ranks of the largest magnitudes of their operands, an allreduce's bound is at
+ * most ranks * M / 254, and a little for float32's own rounding; an allgather's is M / 254 with
+ * the largest of all. An average's is divided by the ranks.) Not finite: in some block an operand
+ * or a sum was not a number, was infinite, or its magnitude was 2^127 or more; then no element of
+ * the block is a number. Magnitudes below 2^-100 may become 0.
+ *
+ * With wire=bfloat16 it is 0, and tells nothing: each encoding and each combination rounds as
+ * WEFT_BFLOAT16 does, to 8 significant bits.
+ *
+ * Calling   any thread.
+ * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null `error`.
+ */
+WEFT_API weft_status weft_comm_wire_error(weft_comm comm, double* error);
 
 /**
  * Make a communicator of the ranks that give the same `color`, ordered by `key`, then by rank in

@@ -896,6 +896,12 @@ class Communicator {
         check(weft_comm_size(handle_, &size));
         return size;
     }
+    // What results with wire=int8 may be off by, since the last call; see weft_comm_wire_error.
+    double wire_error() const {
+        double error = 0;
+        check(weft_comm_wire_error(handle_, &error));
+        return error;
+    }
 
     // Sends and receives between two ranks; weft/message.h says how they meet. A receive's buffer
     // is as long as the message.

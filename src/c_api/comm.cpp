@@ -46,10 +46,13 @@ const char* wakes(Process& process) {
 void tell_statistics(Process& process) {
     const Engine& engine = process.engine();
     const std::string offloaded = process.offload_account();
-    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s\n", process.rank(),
+    const std::int64_t saved = process.saved_bytes();
+    const std::string shorter =
+        saved > 0 ? "; wire formats saved " + std::to_string(saved) + " bytes of messages" : "";
+    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s%s\n", process.rank(),
                  static_cast<unsigned long long>(process.executor().started()),
                  traits(engine.kind()).name, wakes(process), offloaded.empty() ? "" : "; ",
-                 offloaded.c_str());
+                 offloaded.c_str(), shorter.c_str());
 }
 
 weft_comm handle(Process& process, const Communicator* made) {
@@ -396,6 +399,15 @@ weft_status weft_comm_set_offload(weft_comm comm, int offload) {
             if (offload != 0 && offload != 1)
                 return failure(WEFT_REFUSED_ARGUMENT, "offload = %d; expected 0 or 1", offload);
             communicator.set_offload(offload == 1);
+            return ok;
+        });
+}
+
+weft_status weft_comm_wire_error(weft_comm comm, double* error) {
+    return c_api::guarded_communicator(
+        "weft_comm_wire_error", comm, [&](Process&, Communicator& communicator) -> Status {
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("error", error));
+            *error = double{communicator.take_wire_error()};
             return ok;
         });
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "communicator/call/collectives.h"
 #include "communicator/call/message_call.h"
@@ -26,6 +27,7 @@ struct Host {
     const Topology& topology;              // of the job
     const Torus* torus;                    // of the job; null: none was declared
     bool checks_calls = false;             // collectives first compare the calls of all ranks
+    std::int64_t saved_bytes = 0;          // that messages do not take, because of wire formats
     DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
     // Ends a communicator that nobody keeps anymore.
     std::function<void(Communicator&)> end;
@@ -63,6 +65,8 @@ class Communicator {
     Group& group() { return group_; }
     const CommunicatorSettings& settings() const { return settings_; }
     DeviceMemory device_memory() const { return host_.device_memory; }
+    // What a result may be off by, at most, of those since the last call.
+    float take_wire_error() { return std::exchange(wire_error_, 0.0f); }
 
     // Whether this thread may start operations; if not, why.
     Status check_starter() const { return host_.engine.check_starter(); }
@@ -153,6 +157,7 @@ class Communicator {
     ScheduleCache schedules_;
     CachedSchedule* of_messages_ = nullptr;  // once there was one
     ByteCounts byte_counts_;                 // of the call that starts
+    float wire_error_ = 0;                   // the largest bound since take_wire_error()
     std::uint32_t place_in_table_ = 0;
     std::uint32_t keepers_ = 0;
     bool freed_ = false;

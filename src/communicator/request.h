@@ -96,6 +96,7 @@ struct CachedSchedule {
     OffloadPlan plan{schedule};
     HandleTable<Request>& table;
     std::vector<std::unique_ptr<Request>> requests;
+    std::int64_t saved_bytes = 0;  // of each run, by its wire format
     Request* free = nullptr;
     std::uint32_t taken = 0;  // requests, and the program's handle of its own schedule
     std::uint64_t last_used = 0;

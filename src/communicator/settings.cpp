@@ -15,8 +15,8 @@ constexpr std::string_view spaces = " \t\n";
 Status refused(std::string_view word) {
     return failure(WEFT_REFUSED_ARGUMENT,
                    "settings: \"%.*s\"; expected COLLECTIVE=ALGORITHM, reproducible=0, "
-                   "reproducible=1, accumulate=type, accumulate=float32, links=all, links=1..%u, "
-                   "offload=0 or offload=1",
+                   "reproducible=1, accumulate=type, accumulate=float32, wire=exact, "
+                   "wire=bfloat16, wire=int8, links=all, links=1..%u, offload=0 or offload=1",
                    static_cast<int>(word.size()), word.data(), LinkLimit::links_max);
 }
 
@@ -36,6 +36,12 @@ Status change(CommunicatorSettings& settings, std::string_view word) {
     }
     if (name == "accumulate" && (value == "type" || value == "float32")) {
         settings.accumulates = value == "float32";
+        return ok;
+    }
+    if (name == "wire") {
+        const auto* const format = std::ranges::find(wire_format_names, value);
+        if (format == std::end(wire_format_names)) return refused(word);
+        settings.wire = static_cast<WireFormat>(format - wire_format_names);
         return ok;
     }
     if (name == "links") {
@@ -65,6 +71,9 @@ std::uint64_t CommunicatorSettings::digest() const {
     Hash hash;
     hash.add(selector.text()).add(reproducible ? "reproducible=1\n" : "").add(links);
     if (accumulates) hash.add("accumulate=float32\n");
+    if (wire != WireFormat::exact) {
+        hash.add("wire=").add(wire_format_names[static_cast<std::size_t>(wire)]).add("\n");
+    }
     return std::max<std::uint64_t>(hash.value(), 1);
 }
 

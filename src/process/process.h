@@ -106,6 +106,9 @@ class Process {
                                      executor_.routes());
     }
 
+    // Bytes that messages did not take, because of wire formats.
+    std::int64_t saved_bytes() const { return host_.saved_bytes; }
+
   private:
     void end(Communicator& communicator);
 

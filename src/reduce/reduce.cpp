@@ -9,6 +9,7 @@
 #include "base/handles.h"
 #include "base/user_code.h"
 #include "reduce/half_kernels.h"
+#include "reduce/int8_blocks.h"
 #include "reduce/kernels.h"
 #include "reduce/scaling.h"
 #include "reduce/versions.h"
@@ -173,7 +174,7 @@ void Reduction::round_as_this_thread() {
     const Rounding now = rounding_now();
     if (now == rounding) return;
     rounding = now;
-    if (kernel) kernel = kernel_of(op, type, now);
+    if (kernel && wire != WireFormat::int8) kernel = kernel_of(op, type, now);
 }
 
 void Reduction::apply(const void* from, void* into, std::size_t bytes) const {
@@ -221,6 +222,47 @@ void Reduction::widen(const void* from, void* into, std::size_t bytes) const {
 void Reduction::narrow(const void* from, void* into, std::size_t bytes) const {
     const double by = scale == Scale::divide ? factor : 1;
     narrowing_of(narrow_type, rounding, best_loops())(from, into, bytes / 2, by);
+}
+
+bool Reduction::can_travel_as(WireFormat format) const {
+    return kernel != nullptr && (format != WireFormat::int8 || op == sum_number);
+}
+
+void Reduction::encode_as(WireFormat format, float* error) {
+    wire = format;
+    wire_error = error;
+    if (!kernel) return;
+    element_bytes = static_cast<std::size_t>(wire_block(format).bytes);
+    if (format == WireFormat::int8) {
+        kernel = int8_loops_of(best_loops()).sum;
+    } else {
+        type = WEFT_BFLOAT16;
+        kernel = kernel_of(op, type, rounding);
+    }
+}
+
+void Reduction::encode(const void* from, void* into, std::size_t count) const {
+    if (scale != Scale::multiply) return encode_floats(wire, rounding, from, into, count);
+    const WireBlock block = wire_block(wire);
+    constexpr std::size_t chunk = 1920;  // of whole blocks, on the stack
+    const Scaling multiply = scaling_of(scale, WEFT_FLOAT32, rounding);
+    for (std::size_t done = 0; done < count; done += chunk) {
+        const std::size_t n = std::min(count - done, chunk);
+        float scaled[chunk];
+        multiply(static_cast<const std::byte*>(from) + done * sizeof(float), scaled, n, factor);
+        encode_floats(
+            wire, rounding, scaled,
+            static_cast<std::byte*>(into) + block.bytes_of(static_cast<std::int64_t>(done)), n);
+    }
+}
+
+void Reduction::decode(const void* from, void* into, std::size_t count) const {
+    float error = decode_floats(wire, from, into, count);
+    if (scale == Scale::divide) {
+        scaling_of(scale, WEFT_FLOAT32, rounding)(into, into, count, factor);
+        error /= static_cast<float>(factor);
+    }
+    *wire_error = std::max(*wire_error, error);
 }
 
 Result<Reduction> bind_reduction(weft_op op, weft_type type) {

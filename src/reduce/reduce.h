@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "reduce/kernel_types.h"
+#include "reduce/wire.h"
 #include "weft/types.h"
 
 namespace weft {
@@ -34,6 +35,10 @@ struct Reduction {
     // If operands are combined as float32 until the result is rounded: the 16-bit type of the
     // buffers. (`type` and `element_bytes` are float32's.)
     weft_type narrow_type = WEFT_BYTE;
+    // In messages; not exact: `type` and `element_bytes` are those of the encoded operands, if they
+    // are reduced, and decode() keeps the largest bound on an error in `wire_error`.
+    WireFormat wire = WireFormat::exact;
+    float* wire_error = nullptr;
 
     void round_as_this_thread();
 
@@ -51,6 +56,16 @@ struct Reduction {
     // elements of the buffers. `bytes` are of the 16-bit elements. REQUIRES: accumulates().
     void widen(const void* from, void* into, std::size_t bytes) const;
     void narrow(const void* from, void* into, std::size_t bytes) const;
+
+    // Whether float32 operands can be combined in this format.
+    bool can_travel_as(WireFormat format) const;
+    // Sends float32 elements in this format from now on. REQUIRES: they are not reduced, or
+    // can_travel_as().
+    void encode_as(WireFormat format, float* error);
+    // into = from, of `count` elements: from float32, scaled if operands are, to the format; and
+    // back, scaled if results are. REQUIRES: `wire` is not exact.
+    void encode(const void* from, void* into, std::size_t count) const;
+    void decode(const void* from, void* into, std::size_t count) const;
 };
 
 // Binds `op` to `type`, rounding as this thread does. Refuses an unknown or freed op, and

@@ -520,6 +520,8 @@ Executor::Executed Executor::execute(Run& run, Instance instance, Callable calla
         case OpKind::scale:
         case OpKind::widen:
         case OpKind::narrow: executed = convert(run, *op); break;
+        case OpKind::encode:
+        case OpKind::decode: executed = convert_wire(run, *op); break;
         case OpKind::reduce:
         case OpKind::reduce_right: executed = reduce(run, *op, callable); break;
         case OpKind::await:
@@ -601,6 +603,28 @@ Executor::Executed Executor::convert(Run& run, const Op& op) {
     return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
 }
 
+Executor::Executed Executor::convert_wire(Run& run, const Op& op) {
+    if (op.bytes == 0) return Executed::yes;
+    const Reduction& reduction = run.binding_.reduction;
+    const WireBlock block = wire_block(reduction.wire);
+    const auto bytes = static_cast<std::size_t>(op.bytes);
+    const std::size_t done = run.done_bytes_;
+    // (The last block may be shorter than those that allow() knows.)
+    const std::size_t piece =
+        std::min(allow(bytes - done, static_cast<std::size_t>(block.elements) * sizeof(float)),
+                 bytes - done);
+    const auto encoded =
+        static_cast<std::size_t>(block.bytes_of(static_cast<std::int64_t>(done / sizeof(float))));
+    const bool encodes = op.kind == OpKind::encode;
+    const std::byte* const from = readable(run, op.from()) + (encodes ? done : encoded);
+    std::byte* const into = writable(run, op.into()) + (encodes ? encoded : done);
+    if (encodes)
+        reduction.encode(from, into, piece / sizeof(float));
+    else
+        reduction.decode(from, into, piece / sizeof(float));
+    return note_piece(run, piece, bytes) ? Executed::yes : Executed::cut;
+}
+
 inline Executor::Executed Executor::reduce(Run& run, const Op& op, Callable callable) {
     if (op.bytes == 0) return Executed::yes;
     const Reduction& reduction = run.binding_.reduction;
@@ -654,7 +678,10 @@ Executor::Executed Executor::call(Run& run, const Op& op, Callable callable) {
 // The reduction that the transport performs while it receives for the large `op`; no_op: none.
 OpId Executor::combined_on_arrival(const Run& run, OpId op) const {
     const Op& recv = run.schedule_.ops()[op];
-    if (recv.kind != OpKind::recv || run.binding_.reduction.kernel == nullptr) return no_op;
+    const Reduction& reduction = run.binding_.reduction;
+    if (recv.kind != OpKind::recv || reduction.kernel == nullptr ||
+        reduction.element_bytes > Combination::element_bytes_max)
+        return no_op;
     const Rank peer = run.stream_->member(recv.peer);
     if (routes_[static_cast<std::size_t>(peer)]->combining() == nullptr) return no_op;
     return run.schedule_.combines_arrival(op);

@@ -226,6 +226,7 @@ class Executor {
     Posted post_recv(Run& run, const Op& op, Instance instance, OpId id, std::int64_t iteration);
     Executed copy(Run& run, const Op& op);
     Executed convert(Run& run, const Op& op);
+    Executed convert_wire(Run& run, const Op& op);
     Executed reduce(Run& run, const Op& op, Callable callable);
     Executed reduce_by_program(Run& run, const Op& op, Callable callable);
     Executed call(Run& run, const Op& op, Callable callable);

@@ -86,11 +86,33 @@ OpId ScheduleBuilder::written(Region region) {
     std::vector<OpId> writers;
     for (OpId id = 0; id < schedule_.ops_.size(); ++id) {
         const Op& op = schedule_.ops_[id];
-        if (!op.writes() || !overlap(op.into(), region)) continue;
-        WEFT_ASSERT(!schedule_.repeat_of(id));
-        writers.push_back(id);
+        if (!op.writes()) continue;
+        if (const Repeat* const repeat = schedule_.repeat_of(id)) {
+            const bool is_new = writers.empty() || writers.back() != repeat->exit;
+            if (op.into_buffer == region.buffer && is_new) writers.push_back(repeat->exit);
+        } else if (overlap(op.into(), region)) {
+            writers.push_back(id);
+        }
     }
     return join(writers);
+}
+
+void ScheduleBuilder::order_users(OpId before, Region region, OpId first) {
+    WEFT_ASSERT(!in_repeat_);
+    const Repeat* last = nullptr;  // of those that wait already
+    for (OpId id = first; id < schedule_.ops_.size(); ++id) {
+        const Op& op = schedule_.ops_[id];
+        const Repeat* const repeat = schedule_.repeat_of(id);
+        const auto uses = [&](Region used) {
+            return repeat ? used.buffer == region.buffer : used.bytes > 0 && overlap(used, region);
+        };
+        if (!(op.reads() && uses(op.from())) && !(op.writes() && uses(op.into()))) continue;
+        if (!repeat)
+            order(before, id);
+        else if (repeat != last)
+            order(before, repeat->entry);
+        if (repeat) last = repeat;
+    }
 }
 
 void ScheduleBuilder::fence() {
@@ -153,6 +175,14 @@ OpId ScheduleBuilder::widen(Region from, Region into, After after) {
 OpId ScheduleBuilder::narrow(Region from, Region into, After after) {
     WEFT_ASSERT(from.bytes == 2 * into.bytes);
     return local(OpKind::narrow, from.part(0, into.bytes), into, after);
+}
+
+OpId ScheduleBuilder::encode(Region from, Region into, After after) {
+    return local(OpKind::encode, from, into.part(0, from.bytes), after);
+}
+
+OpId ScheduleBuilder::decode(Region from, Region into, After after) {
+    return local(OpKind::decode, from.part(0, into.bytes), into, after);
 }
 
 OpId ScheduleBuilder::call(Region into, std::int32_t index, After after) {

@@ -35,6 +35,8 @@ class ScheduleBuilder {
     OpId scale(Region from, Region into, After after = {});         // see OpKind::scale
     OpId widen(Region from, Region into, After after = {});         // of twice the bytes
     OpId narrow(Region from, Region into, After after = {});        // of half the bytes
+    OpId encode(Region from, Region into, After after = {});        // see OpKind::encode; only the
+    OpId decode(Region from, Region into, After after = {});        // bytes of float32 count
     OpId call(Region into, std::int32_t index, After after = {});   // see Binding::calls
     OpId join(std::span<const OpId> after);
     OpId join(After after) { return join(std::span(after.begin(), after.size())); }
@@ -67,9 +69,13 @@ class ScheduleBuilder {
     };
     Within within(std::span<const Rank> members, OpId after = no_op);
 
-    // Completes when all operations so far that write any of `region` have. No repeat may be among
-    // them.
+    // Completes when all operations so far that write any of `region` have. A repeat that writes
+    // the buffer counts as a whole.
     OpId written(Region region);
+
+    // Operations from `first` on that use any of `region` wait for `before`, which writes it; of a
+    // repeat that uses the buffer, all. REQUIRES: no repeat is open.
+    void order_users(OpId before, Region region, OpId first);
 
     // All later operations wait for all earlier ones. Not inside a repeat.
     void fence();

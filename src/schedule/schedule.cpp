@@ -35,6 +35,16 @@ std::int64_t Schedule::reach(Buffer buffer) const {
     return end;
 }
 
+std::int64_t Schedule::sent_bytes() const {
+    std::int64_t sent = 0;
+    for (OpId id = 0; id < ops_.size(); ++id) {
+        if (ops_[id].kind != OpKind::send) continue;
+        const Repeat* repeat = repeat_of(id);
+        sent += repeat ? repeat->iterations * ops_[id].bytes - repeat->short_bytes : ops_[id].bytes;
+    }
+    return sent;
+}
+
 OpId Schedule::combines_arrival(OpId op) const {
     const std::span<const Edge> edges = after_completion(op);
     if (ops_[op].kind != OpKind::recv || edges.size() != 1 || edges[0].distance != 0) return no_op;

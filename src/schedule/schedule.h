@@ -39,6 +39,8 @@ enum class OpKind : std::uint8_t {
     scale,         // into = from, scaled as the reduction says; `into` may be `from`
     widen,         // into = from, of 16-bit elements, as float32: `into` has twice the bytes
     narrow,        // into = from, of float32, as 16-bit elements: `from` has twice the bytes
+    encode,        // into = from, of float32, in the reduction's wire format (reduce/wire.h)
+    decode,        // ... and back; of both, the bytes are those of float32
     call,          // function number `peer` of the program, which may read and write `into`
     // Only in the rest of a schedule compiled to task lists (offload/task_lists.h):
     await,   // completes when task list `peer` has reached its report number `from_offset`
@@ -78,8 +80,10 @@ struct Op {
     Region from() const { return {from_buffer, from_offset, bytes}; }
     Region into() const { return {into_buffer, into_offset, bytes}; }
     bool is_message() const { return kind == OpKind::send || kind == OpKind::recv; }
+    bool is_of_wire() const { return kind == OpKind::encode || kind == OpKind::decode; }
     bool converts() const {
-        return kind == OpKind::scale || kind == OpKind::widen || kind == OpKind::narrow;
+        return kind == OpKind::scale || kind == OpKind::widen || kind == OpKind::narrow ||
+               is_of_wire();
     }
     bool reduces() const { return kind == OpKind::reduce || kind == OpKind::reduce_right; }
     // Which of the two regions the operation uses.
@@ -167,6 +171,9 @@ class Schedule {
 
     // Bytes of the caller's buffer that the operations need.
     std::int64_t reach(Buffer buffer) const;
+
+    // Bytes of all messages that this rank sends.
+    std::int64_t sent_bytes() const;
 
     // The memory it holds; the cache's bound counts this.
     std::int64_t memory_bytes() const;

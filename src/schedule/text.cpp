@@ -57,6 +57,13 @@ std::string to_text(const Op& op) {
         case OpKind::narrow:
             return "narrow  " + to_text(Region{op.from_buffer, op.from_offset, 2 * op.bytes}) +
                    " -> " + into;
+        // (How many bytes a format takes, only the reduction knows.)
+        case OpKind::encode:
+            return "encode  " + from + " -> " + buffer_name(op.into_buffer) + "[" +
+                   std::to_string(op.into_offset) + "..";
+        case OpKind::decode:
+            return std::string("decode  ") + buffer_name(op.from_buffer) + "[" +
+                   std::to_string(op.from_offset) + ".. -> " + into;
         case OpKind::call: return "call    " + into;
         case OpKind::await:
             return "await   list " + std::to_string(op.peer) + " report " +

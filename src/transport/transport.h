@@ -130,7 +130,8 @@ struct Combination {
     using Kernel = void (*)(const void* left, const void* right, void* out, std::size_t count);
     Kernel kernel = nullptr;  // null: none
     const std::byte* left = nullptr;
-    std::size_t element_bytes = 1;  // a power of two, at most 16
+    static constexpr std::size_t element_bytes_max = 16;
+    std::size_t element_bytes = 1;  // a power of two, at most element_bytes_max
 };
 
 // Abilities of a transport beyond the four verbs; asked once.

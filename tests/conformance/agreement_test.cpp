@@ -161,6 +161,22 @@ TEST(Agreement, EndsPersistentRequestsThatDoNotMatch) {
     }
 }
 
+// Without the check: half the bytes meet all of them.
+TEST(Agreement, EndsCallsOfWhichOnlySomeAreInTheWireFormat) {
+    CommunicatorSettings settings;
+    settings.wire = WireFormat::bfloat16;
+    World world(3, 1, {}, settings, {}, /*checks_calls=*/true);
+    const CallInWords floats = {of(Collective::allgather, 8, WEFT_FLOAT32),
+                                "allgather of 8 x float32"};
+    const CallInWords bytes = {of(Collective::allgather, 32, WEFT_BYTE), "allgather of 32 x byte"};
+    std::vector<Made> made;
+    for (Rank rank = 0; rank < 3; ++rank) {
+        made.emplace_back(rank == 2 ? bytes : floats);
+        made.back().request = world.start(rank, made.back().call.call);
+    }
+    expect_mismatch(world, made, 2, "");
+}
+
 // Whatever was pending: all operations end with the same reason, and nobody waits forever.
 TEST(Agreement, EndsCallsInAnotherOrderInTheMidstOfOthers) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {

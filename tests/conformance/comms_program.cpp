@@ -540,6 +540,52 @@ void topologies(weft_comm world) {
     use(world, everybody());
 }
 
+// Sums, blocks of all and of each pair, whose elements are one of two powers of two: exact in each
+// wire format, as their sums are. Twice, by a persistent request and by two calls.
+void send_floats(weft_comm comm, std::size_t count) {
+    const auto ranks = static_cast<std::size_t>(world_size);
+    std::vector<float> sums(count);
+    std::vector<float> gathered(ranks * count);
+    std::vector<float> sent(ranks * count);
+    std::vector<float> got(ranks * count);
+    weft_request persistent = WEFT_REQUEST_NULL;
+    EXPECT(weft_allreduce_init(WEFT_IN_PLACE, sums.data(), count, WEFT_FLOAT32, WEFT_SUM, comm,
+                               &persistent) == WEFT_OK);
+    for (int turn = 0; turn < 2; ++turn) {
+        const auto value = [&](std::size_t i, std::size_t block) {
+            return (i + block + static_cast<std::size_t>(turn)) % 3 == 0 ? -0.25f : 0.25f;
+        };
+        std::vector<float> own(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            own[i] = value(i, static_cast<std::size_t>(world_rank));
+            sums[i] = value(i, 0);
+            for (std::size_t block = 0; block < ranks; ++block)
+                sent[block * count + i] = value(i, block + static_cast<std::size_t>(world_rank));
+        }
+        weft_request requests[3] = {persistent, WEFT_REQUEST_NULL, WEFT_REQUEST_NULL};
+        EXPECT(weft_start(&requests[0]) == WEFT_OK);
+        EXPECT(weft_iallgather(own.data(), gathered.data(), count, WEFT_FLOAT32, comm,
+                               &requests[1]) == WEFT_OK);
+        EXPECT(weft_ialltoall(sent.data(), got.data(), count, WEFT_FLOAT32, comm, &requests[2]) ==
+               WEFT_OK);
+        EXPECT(weft_waitall(3, requests, nullptr) == WEFT_OK);
+        for (std::size_t i = 0; i < count; ++i) {
+            EXPECT(sums[i] == static_cast<float>(world_size) * value(i, 0));
+            for (std::size_t block = 0; block < ranks; ++block) {
+                EXPECT(gathered[block * count + i] == value(i, block));
+                EXPECT(got[block * count + i] ==
+                       value(i, block + static_cast<std::size_t>(world_rank)));
+            }
+        }
+    }
+    double error = -1;
+    EXPECT(weft_comm_wire_error(comm, &error) == WEFT_OK);
+    const bool is_bounded = world_size > 1 && std::string_view(setting) == "wire=int8";
+    EXPECT(is_bounded ? error > 0 && error < 0.01 * world_size * world_size : error == 0);
+    EXPECT(weft_comm_wire_error(comm, &error) == WEFT_OK && error == 0);
+    EXPECT(weft_request_free(&persistent) == WEFT_OK);
+}
+
 // Communicators with algorithms of their own.
 void settings(weft_comm world) {
     weft_comm made = WEFT_COMM_NULL;
@@ -550,6 +596,16 @@ void settings(weft_comm world) {
                               &made) == WEFT_OK);
     use(made, everybody());
     free_comm(made);
+
+    // In a wire format. (tests/spec/wire_test.cpp says what rounded elements are.)
+    for (const char* wire : {"wire=bfloat16", "wire=int8", "wire=int8 wire=exact"}) {
+        setting = wire;
+        EXPECT(weft_comm_dup_with(world, wire, &made) == WEFT_OK);
+        use(made, everybody());
+        for (const std::size_t count : {100, 70'000}) send_floats(made, count);
+        free_comm(made);
+    }
+    setting = "";
 
     // On fewer links of a node than there are.
     for (const char* links : {"links=1", "links=2", "links=8", "links=1 links=all"}) {
@@ -562,12 +618,13 @@ void settings(weft_comm world) {
     }
 
     made = world;
-    for (const char* bad :
-         {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=", "ring",
-          "accumulate=float64", "links=0", "links=9", "links=", "links=one"}) {
+    for (const char* bad : {"allreduce", "alreduce=ring", "offload=2", "reproducible=yes", "=",
+                            "ring", "accumulate=float64", "wire=float16", "wire=", "links=0",
+                            "links=9", "links=", "links=one"}) {
         EXPECT(weft_comm_dup_with(world, bad, &made) == WEFT_REFUSED_ARGUMENT);
         EXPECT(detail_has(std::string("settings: \"") + bad + "\"; expected COLLECTIVE=ALGORITHM"));
     }
+    EXPECT(weft_comm_wire_error(world, nullptr) == WEFT_REFUSED_ARGUMENT);
     EXPECT(weft_comm_dup_with(world, "bcast=chian", &made) == WEFT_REFUSED_SETTING);
     EXPECT(detail_has("bcast: \"chian\" is not known; expected one of: binomial"));
     EXPECT(weft_comm_dup_with(world, "bcast=binomial:segment=4", &made) == WEFT_REFUSED_SETTING);
@@ -614,6 +671,9 @@ void settings(weft_comm world) {
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     mine = world_rank == 1 ? "reproducible=1" : "reproducible=0";
+    EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
+    EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
+    mine = world_rank == 1 ? "wire=int8" : "wire=bfloat16";
     EXPECT(weft_comm_dup_with(world, mine, &made) == WEFT_REFUSED_ARGUMENT);
     EXPECT(detail_has("rank 1 of the job gave other settings than rank 0"));
     mine = world_rank == 1 ? "links=1" : "links=2";

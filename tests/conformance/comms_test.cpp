@@ -1,4 +1,5 @@
 // Communicators made from others, on real processes: comms_program.cpp says what must hold.
+#include "support/pattern.h"
 #include "support/surroundings.h"
 #include "support/test.h"
 
@@ -39,6 +40,17 @@ TEST_P(Comms, CarryAllCollectivesWithEitherProtocol) {
             expect(name, std::string("WEFT_RENDEZVOUS=") + bytes);
         }
     }
+}
+
+TEST(CommsOverShm, TellHowManyBytesWireFormatsSaved) {
+    const Finished done = expect_success(surroundings("shm").command(
+        {2, "tests/conformance/comms_program manual settings", "WEFT_STATS=1"}));
+    EXPECT_EQ(matches_in(done.err,
+                         "weft: rank [01]: [0-9]+ operations, [^\n]*; wire formats saved "
+                         "[1-9][0-9]{5,} bytes of messages\n")
+                  .size(),
+              2u)
+        << done.err;
 }
 
 #if WEFT_HAS_TCP

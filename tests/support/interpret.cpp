@@ -258,7 +258,9 @@ class Stage {
                 spoil(writable(r, op.from()));
                 break;
             case OpKind::widen:
-            case OpKind::narrow: fail(r, step, "converts"); return;
+            case OpKind::narrow:
+            case OpKind::encode:
+            case OpKind::decode: fail(r, step, "converts"); return;
             case OpKind::scale:
                 reduction_.apply_scaling(readable(r, op.from()).data(),
                                          writable(r, op.into()).data(),

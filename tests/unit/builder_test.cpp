@@ -91,6 +91,33 @@ TEST(Builder, FindsWhatWritesARegion) {
     EXPECT_EQ(s.in_degree()[unwritten], 0u);
 }
 
+// A repeat waits, and is waited for, as a whole.
+TEST(Builder, OrdersTheUsersOfARegionAndThoseThatReadWhatTheyWrote) {
+    ScheduleBuilder builder(0, 3);
+    const Region half = data.part(0, 32);
+    const OpId before = builder.copy({Buffer::send, 0, 32}, half);
+    const OpId sent = builder.send(half, 1);
+    const OpId received = builder.recv(data.part(16, 32), 2);
+    const OpId elsewhere = builder.send(data.part(32, 32), 1);
+    const OpId empty = builder.send(data.part(0, 0), 1);
+    builder.repeat_begin({.total_bytes = 64, .block_bytes = 16});
+    const OpId of_sends = builder.send({Buffer::send, 0, 16}, 2);
+    const OpId exit_of_sends = builder.repeat_end();
+    builder.repeat_begin({.total_bytes = 64, .block_bytes = 16});
+    const OpId inside = builder.recv({Buffer::recv, 64, 16}, 2);
+    const OpId exit = builder.repeat_end();
+    builder.order_users(before, half, before + 1);
+    const OpId written = builder.written(half);
+    const Schedule s = *builder.seal();
+    EXPECT_EQ(successors(s, before),
+              (std::vector<OpId>{sent, received, s.repeat_of(inside)->entry, written}));
+    EXPECT_EQ(successors(s, received), std::vector<OpId>{written});
+    EXPECT_EQ(successors(s, exit), std::vector<OpId>{written});
+    for (const OpId op : {sent, elsewhere, empty, exit_of_sends})
+        EXPECT_TRUE(successors(s, op).empty()) << op;
+    EXPECT_EQ(s.in_degree()[s.repeat_of(of_sends)->entry], 0u);
+}
+
 TEST(Builder, AFenceSeparatesWhatComesBeforeAndAfter) {
     ScheduleBuilder builder(0, 2);
     OpId sent = builder.send(data, 1);

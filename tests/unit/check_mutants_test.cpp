@@ -102,7 +102,9 @@ class Recipe {
             case OpKind::reduce_right: builder.reduce_right(op.from(), op.into()); break;
             case OpKind::scale: builder.scale(op.from(), op.into()); break;
             case OpKind::widen:
-            case OpKind::narrow: break;  // of no schedule here
+            case OpKind::narrow:
+            case OpKind::encode:
+            case OpKind::decode: break;  // of no schedule here
             case OpKind::call: builder.call(op.into(), op.peer); break;
             case OpKind::await:
             case OpKind::enable: break;  // of no schedule that is built by hand
@@ -206,6 +208,8 @@ class Recipe {
             case OpKind::scale:
             case OpKind::widen:
             case OpKind::narrow:
+            case OpKind::encode:
+            case OpKind::decode:
             case OpKind::call:
             case OpKind::await:
             case OpKind::enable: return "";

@@ -68,7 +68,10 @@ CallRecord record_of(const weft_call& call, const Signature& signature, bool is_
     if (spec.reduces) record.op = op_number(call.op, signature);
     record.root = signature.root;
     switch (spec.sizes) {
-        case algorithm::Sizes::uniform: record.count = static_cast<std::int64_t>(own.count); break;
+        case algorithm::Sizes::uniform:
+            record.count = static_cast<std::int64_t>(own.count);
+            record.blocks = static_cast<std::uint32_t>(signature.wire);
+            break;
         case algorithm::Sizes::known_to_all:
             // One of both lists is empty.
             for (const auto& counts : {signature.send.counts, signature.recv.counts})

@@ -23,7 +23,8 @@ namespace weft {
 struct CallRecord {
     std::int64_t count = 0;
     std::int32_t root = 0;
-    std::uint32_t blocks = 0;  // if blocks differ: a hash of their sizes
+    // If blocks differ, a hash of their sizes; otherwise the wire format.
+    std::uint32_t blocks = 0;
     std::uint32_t type = 0;
     std::uint8_t collective = 0;
     std::uint8_t op = 0;

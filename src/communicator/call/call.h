@@ -3,6 +3,7 @@
 #pragma once
 
 #include "algorithm/collective_spec.h"
+#include "reduce/wire.h"
 #include "shape/neighborhood.h"
 #include "shape/topology.h"
 #include "weft/call.h"
@@ -21,6 +22,8 @@ struct CallContext {
     const Neighborhood* neighbors = nullptr;  // null: it has no Cartesian or graph topology
     bool reproducible = false;                // its setting
     bool accumulates = false;                 // its setting "accumulate=float32"
+    WireFormat wire = WireFormat::exact;      // its setting
+    float* wire_error = nullptr;              // keeps the largest bound on an error of a result
 };
 
 // A buffer of blocks of `count` bytes.

@@ -5,6 +5,7 @@
 
 #include "communicator/call/agreement.h"
 #include "communicator/call/blocks.h"
+#include "transport/transport.h"
 #include "weft/collective.h"
 
 namespace weft {
@@ -70,6 +71,19 @@ Status check_average(const CollectiveSpec& spec) {
                    "op = avg is not defined for %s, whose results are of different numbers of "
                    "ranks; expected sum",
                    spec.name);
+}
+
+// Whether the communicator has a wire format, which serves such calls and takes fewer bytes.
+bool is_encoded(const CollectiveSpec& spec, weft_type type, std::int64_t bytes,
+                const CallContext& place) {
+    if (place.wire == WireFormat::exact) [[likely]]
+        return false;
+    const bool is_served = spec.collective == Collective::allreduce ||
+                           spec.collective == Collective::allgather ||
+                           spec.collective == Collective::alltoall;
+    const auto count = bytes / static_cast<std::int64_t>(sizeof(float));
+    return is_served && type == WEFT_FLOAT32 && place.ranks > 1 &&
+           wire_block(place.wire).bytes_of(count) < bytes;
 }
 
 // A problem and the arrays it refers to.
@@ -155,6 +169,86 @@ void narrow_result(const Problem& call, Region wide_result, ScheduleBuilder& bui
     builder.fence();
     builder.narrow(wide_result, given(call.recv.all()));
 }
+
+// The call with blocks of its wire format. Operands are encoded where the result will be, except
+// those of an alltoall, whose algorithms are slower in place.
+Signature encoded_call(Signature signature) {
+    const WireBlock block = wire_block(signature.wire);
+    const bool reduces = algorithm::spec_of(signature.collective).reduces;
+    signature.bytes = block.bytes_of(signature.bytes / static_cast<std::int64_t>(sizeof(float)));
+    signature.element_bytes = reduces ? block.bytes : 1;
+    signature.in_place = signature.collective != Collective::alltoall;
+    return signature;
+}
+
+// Encodes operands, and decodes results, in pieces, each when its data is there. So conversions
+// overlap with messages.
+class WireConversions {
+  public:
+    WireConversions(const Problem& call, const Problem& wire, WireFormat format,
+                    ScheduleBuilder& builder)
+        : call_(call), wire_(wire), block_(wire_block(format)), builder_(builder) {}
+
+    // Before the algorithm.
+    void encode_operands() {
+        if (wire_.send_bytes() > 0)
+            send_ = builder_.stand_in(Buffer::send, wire_.send_bytes()).offset;
+        recv_ = builder_.stand_in(Buffer::recv, wire_.recv_bytes()).offset;
+        for_each_piece(call_.send, wire_.send, [&](Region exact, Region encoded) {
+            operands_.push_back(encoded);
+            encoded_.push_back(builder_.encode(given(exact), in_scratch(encoded)));
+        });
+        all_encoded_ = builder_.join(encoded_);
+    }
+    // Behind it.
+    void decode_results() {
+        for (std::size_t i = 0; i < encoded_.size(); ++i)
+            builder_.order_users(encoded_[i], operands_[i], all_encoded_ + 1);
+        for_each_piece(call_.recv, wire_.recv, [&](Region exact, Region encoded) {
+            // (In place, a result may take the place of an operand that is not encoded yet.)
+            const OpId there = builder_.written(encoded);
+            builder_.decode(in_scratch(encoded), given(exact), {there, all_encoded_});
+        });
+    }
+
+  private:
+    // At most so many in all, unless there are more blocks that are not contiguous.
+    static constexpr std::int64_t pieces_max = 16;
+    static constexpr std::int64_t piece_bytes_min = 256 * 1024;
+
+    // f(region of float32, region encoded)
+    template <class F>
+    void for_each_piece(const algorithm::Layout& exact, const algorithm::Layout& encoded, F f) {
+        const std::int64_t unit = block_.elements * static_cast<std::int64_t>(sizeof(float));
+        const auto cut = [&](Region from, Region into) {
+            const std::int64_t even = (from.bytes + pieces_max - 1) / pieces_max;
+            const std::int64_t units = (std::max(even, piece_bytes_min) + unit - 1) / unit;
+            for (std::int64_t done = 0; done < from.bytes; done += units * unit) {
+                const std::int64_t bytes = std::min(units * unit, from.bytes - done);
+                const std::int64_t before = done / unit * block_.bytes;
+                const std::int64_t length = block_.bytes_of(bytes / 4);
+                f(from.part(done, bytes), into.part(before, length));
+            }
+        };
+        if (exact.bytes % unit == 0) return cut(exact.all(), encoded.all());
+        for (Rank i = 0; i < exact.count; ++i) cut(exact.block(i), encoded.block(i));
+    }
+
+    Region in_scratch(Region region) const {
+        const std::int64_t begin = region.buffer == Buffer::send ? send_ : recv_;
+        return {Buffer::scratch, begin + region.offset, region.bytes};
+    }
+
+    const Problem& call_;
+    const Problem& wire_;
+    WireBlock block_;
+    ScheduleBuilder& builder_;
+    std::int64_t send_ = 0;  // where in scratch the stand-ins begin
+    std::int64_t recv_ = 0;
+    std::vector<Region> operands_;  // encoded, as algorithms name them
+    std::vector<OpId> encoded_;     // by whom
+    OpId all_encoded_ = no_op;
+};
 
 void scale_result(const Problem& problem, ScheduleBuilder& builder) {
     const Region result = problem.recv.all();
@@ -257,6 +351,11 @@ Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_c
             reduction->accumulate_in_float32();
             signature.accumulates = reduction->accumulates();
         }
+        if (is_encoded(spec, type, signature.bytes, place) && reduction->can_travel_as(place.wire))
+            [[unlikely]] {
+            reduction->encode_as(place.wire, place.wire_error);
+            signature.wire = place.wire;
+        }
         binding.reduction = *reduction;
         signature.scale = reduction->scale;
         if (signature.scale == Scale::divide) [[unlikely]] {
@@ -264,10 +363,15 @@ Status check(const weft_call& call, const CallContext& place, ByteCounts& byte_c
             binding.reduction.factor = place.ranks;
         }
         signature.commutative = reduction->commutative;
-        signature.combines = place.combines && reduction->kernel != nullptr;
+        signature.combines = place.combines && reduction->kernel != nullptr &&
+                             reduction->element_bytes <= Combination::element_bytes_max;
         signature.reproducible = place.reproducible && !reduction->exact;
         // Data that is not reduced may have different types on different ranks.
         signature.element_bytes = static_cast<std::int64_t>(type_bytes(type));
+    } else if (is_encoded(spec, type, signature.bytes, place)) [[unlikely]] {
+        binding.reduction.rounding = rounding_now();
+        binding.reduction.encode_as(place.wire, place.wire_error);
+        signature.wire = place.wire;
     }
 
     binding.send = static_cast<const std::byte*>(call.send.data);
@@ -303,10 +407,14 @@ Status check_memory(const Binding& binding, const BufferUses& uses, DeviceMemory
 Result<Schedule> build_schedule(const Signature& signature, const CallContext& place,
                                 const Selector& selector, bool is_checked) {
     const BoundProblem call(signature, place);
-    std::optional<BoundProblem> wide;
-    if (signature.accumulates) wide.emplace(widened(signature), place);
-    Problem problem = wide ? wide->problem : call.problem;
+    // The algorithm's, where it is not the call itself.
+    std::optional<BoundProblem> other;
+    const bool travels_encoded = signature.wire != WireFormat::exact;
+    if (signature.accumulates) other.emplace(widened(signature), place);
+    if (travels_encoded) other.emplace(encoded_call(signature), place);
+    Problem problem = other ? other->problem : call.problem;
     Region wide_result;
+    std::optional<WireConversions> conversions;
     static const Selector nothing_forced;
     const Selector& chooser = signature.of_library ? nothing_forced : selector;
     Result<Choice> choice = chooser.choose(problem.agreed);
@@ -314,12 +422,16 @@ Result<Schedule> build_schedule(const Signature& signature, const CallContext& p
     problem.agreed.tuning = choice->tuning;
     ScheduleBuilder builder(place.rank, place.ranks);
     if (is_checked) Agreement::add_to(builder, place);
-    if (wide)
+    if (travels_encoded)
+        conversions.emplace(call.problem, problem, signature.wire, builder).encode_operands();
+    else if (other)
         wide_result = widen_operands(call.problem, problem, builder);
     else if (signature.scale == Scale::multiply)
         scale_operands(problem, builder);
     choice->algorithm->build(problem, builder);
-    if (wide)
+    if (travels_encoded)
+        conversions->decode_results();
+    else if (other)
         narrow_result(call.problem, wide_result, builder);
     else if (signature.scale == Scale::divide)
         scale_result(problem, builder);

@@ -25,7 +25,7 @@ bool operator==(const Signature& left, const Signature& right) {
         left.commutative != right.commutative || left.of_library != right.of_library ||
         left.combines != right.combines || left.reproducible != right.reproducible ||
         left.scale != right.scale || left.accumulates != right.accumulates ||
-        left.root != right.root || left.bytes != right.bytes ||
+        left.wire != right.wire || left.root != right.root || left.bytes != right.bytes ||
         left.element_bytes != right.element_bytes || left.unit_bytes != right.unit_bytes) {
         return false;
     }

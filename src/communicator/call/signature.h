@@ -10,6 +10,7 @@
 #include "algorithm/collective.h"
 #include "base/status.h"
 #include "reduce/kernel_types.h"
+#include "reduce/wire.h"
 
 namespace weft {
 
@@ -22,13 +23,14 @@ struct BlockSpans {
 // Its arrays belong to others: to the caller, or to the cache.
 struct Signature {
     Collective collective = Collective::barrier;
-    bool in_place = false;      // on this rank
-    bool commutative = true;    // the operation
-    bool of_library = false;    // the library's own call: forced algorithms do not apply
-    bool combines = false;      // see algorithm::GlobalArgs
-    bool reproducible = false;  // the same
-    Scale scale = Scale::none;  // the operation
-    bool accumulates = false;   // in float32, elements of 16 bits
+    bool in_place = false;                // on this rank
+    bool commutative = true;              // the operation
+    bool of_library = false;              // the library's own call: forced algorithms do not apply
+    bool combines = false;                // see algorithm::GlobalArgs
+    bool reproducible = false;            // the same
+    Scale scale = Scale::none;            // the operation
+    bool accumulates = false;             // in float32, elements of 16 bits
+    WireFormat wire = WireFormat::exact;  // of its elements in messages
     std::int32_t root = 0;
     // See algorithm::GlobalArgs; if each rank knows only its own blocks, see
     // algorithm::LocalBlocks.
