@@ -72,6 +72,21 @@ TEST(ScheduleCommand, RefusesWhatAnAlgorithmCannotDoWithASentence) {
     EXPECT_TRUE(contains(done.err, "ring needs")) << done.err;
 }
 
+// No algorithm cuts an element that is reduced.
+TEST(ScheduleCommand, CutsReductionsBetweenElementsOfTheType) {
+    const std::string ring = "allreduce -a ring -n 2 --rank 0 --bytes 48 --type ";
+    for (const auto& [type, first] :
+         {std::pair{"float16", "[0..24)"}, std::pair{"bfloat16", "[0..24)"},
+          std::pair{"complex64", "[0..24)"}, std::pair{"complex128", "[0..32)"}}) {
+        const Finished done = expect_success(schedule(ring + type));
+        EXPECT_TRUE(contains(done.out, std::string("send") + first)) << type << ": " << done.out;
+        EXPECT_EQ(schedule(ring + type + " --check").status, 0);
+    }
+    expect_refusal(schedule("allreduce --bytes 20 --type complex64"), 2,
+                   "bytes = 20; expected a multiple of 8 (--type complex64)");
+    EXPECT_NE(schedule("allreduce --type float8").status, 0);
+}
+
 TEST(ScheduleCommand, RefusesSizesThatOverflow) {
     for (std::string option : {"--bytes", "--segment"}) {
         for (std::string size : {"99999999999999999999", "9223372036854775807", "9999999999999999G",

@@ -20,6 +20,7 @@
 #include "lab/print/svg.h"
 #include "lab/print/task_table.h"
 #include "lab/print/task_text.h"
+#include "reduce/reduce.h"
 #include "schedule/check/check.h"
 #include "schedule/text.h"
 #include "shape/blocks.h"
@@ -39,6 +40,7 @@ struct Options {
     std::string algorithm;
     std::string inner;  // of hierarchical algorithms; empty: their own choice
     algorithm::GlobalArgs agreed;
+    std::string type = "byte";
     Rank nodes = 1;    // with the ranks on them in blocks
     std::string grid;  // for collectives among neighbors: "4x4"; default: all ranks in a row
     bool has_borders = false;
@@ -188,6 +190,25 @@ const Algorithm& find_flat_algorithm(const CollectiveSpec& spec, const std::stri
     if (known == flat.end())
         refuse("inner = " + name + "; expected one of: " + algorithm::names_of(flat));
     return **known;
+}
+
+std::vector<std::string> type_names() {
+    std::vector<std::string> names;
+    for (int type = 0; type < type_count; ++type)
+        names.push_back(type_name(static_cast<weft_type>(type)));
+    return names;
+}
+
+// What is reduced is cut only between elements.
+void use_type(Options& options, const CollectiveSpec& spec) {
+    const std::vector<std::string> names = type_names();
+    const auto type = std::ranges::find(names, options.type) - names.begin();
+    const auto element = static_cast<std::int64_t>(type_bytes(static_cast<weft_type>(type)));
+    if (options.agreed.bytes % element != 0) {
+        refuse("bytes = " + std::to_string(options.agreed.bytes) + "; expected a multiple of " +
+               std::to_string(element) + " (--type " + options.type + ")");
+    }
+    if (spec.reduces) options.agreed.element_bytes = element;
 }
 
 // What must be right before any algorithm can be chosen.
@@ -433,6 +454,7 @@ void show(Options& options, const CLI::App& command) {
     if (options.agreed.reproducible && !spec->reduces)
         refuse("--reproducible with " + options.collective + "; it reduces nothing");
     validate_call(options, *spec);
+    use_type(options, *spec);
     const Algorithm& algorithm = find_algorithm(*spec, options, command);
     validate(options, algorithm);
     if (!options.inner.empty()) {
@@ -492,6 +514,9 @@ void add_schedule(CLI::App& app) {
     command->add_option("--root", agreed.root, "The root")->check(CLI::NonNegativeNumber);
     command->add_option("--bytes", agreed.bytes, "Size of one rank's contribution (64, 4K, 1M)")
         ->transform(bytes(0))
+        ->capture_default_str();
+    command->add_option("--type", options->type, "Type of the elements")
+        ->check(CLI::IsMember(type_names()))
         ->capture_default_str();
     command->add_option("--segment", agreed.tuning.segment_bytes, "Bytes of a pipeline's segment")
         ->transform(bytes(1))
