@@ -106,7 +106,7 @@ template <class T>
 struct ComplexKernels {
     OfRoundings sum;
     OfRoundings product;  // portable
-    OfRoundings product_avx2;
+    OfRoundings product_in_vectors;
 };
 
 template <class T>
@@ -115,7 +115,7 @@ constexpr ComplexKernels complex_kernels = {rounding_kernels<add_complex<T>>,
 #if defined(__x86_64__)
                                             rounding_kernels<multiply_complex_avx2<T>>
 #else
-                                            {}
+                                            rounding_kernels<multiply_complex<T>>
 #endif
 };
 
@@ -127,7 +127,8 @@ Kernel complex_kernel_of(int op, weft_type type, Rounding rounding, LoopVersion 
     const auto direction = static_cast<unsigned>(rounding);
     if (op == sum_number) return kernels.sum[direction];
     if (op != prod_number) return nullptr;
-    return (version == LoopVersion::portable ? kernels.product : kernels.product_avx2)[direction];
+    const bool is_portable = version == LoopVersion::portable;
+    return (is_portable ? kernels.product : kernels.product_in_vectors)[direction];
 }
 
 }  // namespace weft

@@ -6,6 +6,8 @@
 #include "reduce/half.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace weft {
@@ -328,6 +330,121 @@ struct Avx512Bf16 : Avx512 {
 
 #undef WEFT_TARGET
 
+#elif defined(__aarch64__)
+
+// Eight elements at a time, in two registers; the rest by the portable version.
+struct Neon {
+    struct Values {
+        float32x4_t low, high;
+    };
+    static constexpr std::size_t width = 8;
+
+    static float32x4_t of(Sum, float32x4_t a, float32x4_t b) { return vaddq_f32(a, b); }
+    static float32x4_t of(Prod, float32x4_t a, float32x4_t b) { return vmulq_f32(a, b); }
+    static float32x4_t of(Quotient, float32x4_t a, float32x4_t b) { return vdivq_f32(a, b); }
+    static float32x4_t of(Min, float32x4_t a, float32x4_t b) {
+        const uint32x4_t once =
+            vbslq_u32(vcltq_f32(a, b), vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b));
+        const uint32x4_t twice =
+            vbslq_u32(vcltq_f32(b, a), vreinterpretq_u32_f32(b), vreinterpretq_u32_f32(a));
+        return vreinterpretq_f32_u32(vorrq_u32(once, twice));
+    }
+    static float32x4_t of(Max, float32x4_t a, float32x4_t b) {
+        return vnegq_f32(of(Min{}, vnegq_f32(a), vnegq_f32(b)));
+    }
+
+    // (Bytes: elements may be at any address.)
+    static uint8x16_t load(const void* at) {
+        return vld1q_u8(static_cast<const std::uint8_t*>(at));
+    }
+    static void store_bytes(void* at, uint8x16_t bytes) {
+        vst1q_u8(static_cast<std::uint8_t*>(at), bytes);
+    }
+
+    static float32x4_t widened(Bfloat16, uint16x4_t half) {
+        return vreinterpretq_f32_u32(vshlq_n_u32(vmovl_u16(half), 16));
+    }
+    static float32x4_t widened(Float16, uint16x4_t half) {
+        return vcvt_f32_f16(vreinterpret_f16_u16(half));
+    }
+    template <class Format>
+    static Values operands(const StoredHalf* at, std::size_t i) {
+        const uint16x8_t half = vreinterpretq_u16_u8(load(at + i));
+        return {widened(Format{}, vget_low_u16(half)), widened(Format{}, vget_high_u16(half))};
+    }
+    template <class>
+    static Values operands(float value, std::size_t) {
+        return {vdupq_n_f32(value), vdupq_n_f32(value)};
+    }
+
+    static uint32x4_t is_nan(float32x4_t value) { return vmvnq_u32(vceqq_f32(value, value)); }
+
+    template <RoundTo direction>
+    static uint16x4_t narrowed(Bfloat16, float32x4_t value) {
+        const uint32x4_t bits = vreinterpretq_u32_f32(value);
+        const uint32x4_t is_negative =
+            vreinterpretq_u32_s32(vshrq_n_s32(vreinterpretq_s32_f32(value), 31));
+        const uint32x4_t below = vdupq_n_u32(0xffff);
+        uint32x4_t add = vdupq_n_u32(0);
+        if constexpr (direction == RoundTo::nearest)
+            add = vaddq_u32(vdupq_n_u32(0x7fff), vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1)));
+        else if constexpr (direction == RoundTo::down)
+            add = vandq_u32(is_negative, below);
+        else if constexpr (direction == RoundTo::up)
+            add = vbicq_u32(below, is_negative);
+        const uint32x4_t half = vshrq_n_u32(vaddq_u32(bits, add), 16);
+        return vmovn_u32(vbslq_u32(is_nan(value), vdupq_n_u32(Bfloat16::quiet_nan), half));
+    }
+    template <RoundTo>
+    static uint16x4_t narrowed(Float16, float32x4_t value) {
+        const float32x4_t quiet = vbslq_f32(is_nan(value), vdupq_n_f32(__builtin_nanf("")), value);
+        return vreinterpret_u16_f16(vcvt_f16_f32(quiet));
+    }
+    template <RoundTo direction, class Format>
+    static void store(Format format, StoredHalf* at, Values values) {
+        const uint16x4_t low = narrowed<direction>(format, values.low);
+        const uint16x4_t high = narrowed<direction>(format, values.high);
+        store_bytes(at, vreinterpretq_u8_u16(vcombine_u16(low, high)));
+    }
+
+    template <class Format, RoundTo direction, class Function, class Right>
+    static void loop(const StoredHalf* left, Right right, StoredHalf* out, std::size_t count) {
+        std::size_t i = 0;
+        for (; i + width <= count; i += width) {
+            const Values a = operands<Format>(left, i);
+            const Values b = operands<Format>(right, i);
+            store<direction>(Format{}, out + i,
+                             {of(Function{}, a.low, b.low), of(Function{}, a.high, b.high)});
+        }
+        Portable::loop<Format, direction, Function>(left + i, beyond(right, i), out + i, count - i);
+    }
+
+    template <class Format>
+    static void widen(const StoredHalf* from, float by, StoredFloat* into, std::size_t count) {
+        const float32x4_t factor = vdupq_n_f32(by);
+        std::size_t i = 0;
+        for (; i + width <= count; i += width) {
+            const Values values = operands<Format>(from, i);
+            store_bytes(into + i, vreinterpretq_u8_f32(vmulq_f32(values.low, factor)));
+            store_bytes(into + i + width / 2, vreinterpretq_u8_f32(vmulq_f32(values.high, factor)));
+        }
+        Portable::widen<Format>(from + i, by, into + i, count - i);
+    }
+
+    template <class Format, RoundTo direction>
+    static void narrow(const StoredFloat* from, float by, StoredHalf* into, std::size_t count) {
+        const float32x4_t divisor = vdupq_n_f32(by);
+        std::size_t i = 0;
+        for (; i + width <= count; i += width) {
+            const float32x4_t low = vreinterpretq_f32_u8(load(from + i));
+            const float32x4_t high = vreinterpretq_f32_u8(load(from + i + width / 2));
+            store<direction>(Format{}, into + i,
+                             {vdivq_f32(low, divisor), vdivq_f32(high, divisor)});
+        }
+        Portable::narrow<Format, direction>(from + i, by, into + i, count - i);
+    }
+};
+
 #endif
 
 template <class Loops, class Format, class Function, RoundTo direction>
@@ -429,6 +546,8 @@ constexpr HalfLoops all_half_loops[loop_versions] = {
     half_loops<Avx2>(),
     half_loops<Avx512>(),
     half_loops<Avx512, Avx512Bf16>(),
+#elif defined(__aarch64__)
+    half_loops<Neon>(),
 #endif
 };
 

@@ -17,6 +17,8 @@ LoopVersion best_of_processor() {
         return LoopVersion::avx2;
     }
     return __builtin_cpu_supports("avx512bf16") ? LoopVersion::avx512_bf16 : LoopVersion::avx512;
+#elif defined(__aarch64__)
+    return LoopVersion::neon;
 #else
     return LoopVersion::portable;
 #endif

@@ -9,6 +9,17 @@
 
 namespace weft {
 
+#if defined(__aarch64__)
+
+enum class LoopVersion : std::uint8_t {
+    portable,
+    neon,  // which each has
+};
+inline constexpr unsigned loop_versions = 2;
+inline constexpr const char* loop_version_names[loop_versions] = {"portable", "neon"};
+
+#else
+
 // Each needs what those before it need.
 enum class LoopVersion : std::uint8_t {
     portable,
@@ -19,6 +30,8 @@ enum class LoopVersion : std::uint8_t {
 inline constexpr unsigned loop_versions = 4;
 inline constexpr const char* loop_version_names[loop_versions] = {"portable", "avx2", "avx512",
                                                                   "avx512_bf16"};
+
+#endif
 
 // The last version that this processor can run, unless a test asks for an earlier one.
 LoopVersion best_loops();
