@@ -270,6 +270,28 @@ WEFT_API weft_status weft_comm_neighbors(weft_comm comm, int max_indegree, int s
 WEFT_API weft_status weft_comm_free(weft_comm* comm);
 
 /**
+ * Call off everything that is pending on `comm`, on all its ranks, because this rank cannot or need
+ * not go on. One rank alone may call it. Its operations on `comm` have then ended, with
+ * WEFT_BROKEN_ABORT, which weft_test and weft_wait return at once; so have calls of other threads
+ * that wait for them. No rank reads or writes their buffers any more, and the program may reuse
+ * them before it completes the requests. On the other ranks the same happens when they hear of it:
+ * a sleeping wait, or the progress thread, is woken. weft_last_detail names the rank and its
+ * reason, of which up to 55 bytes are sent.
+ *
+ * `comm` can then only be freed; on a broken communicator the call changes nothing. Operations that
+ * had ended keep their results. Communicators made from `comm`, and all others, go on, except one
+ * that a rank is making from `comm` in this moment.
+ *
+ * Calling   any thread, at any time, also while others wait on `comm`. Does not block, with two
+ *           exceptions: over UCX a transfer that has begun cannot be cancelled, and the call waits
+ *           for its end, for WEFT_PEER_TIMEOUT at most; and an operation whose function of the
+ *           program (weft_op_create, weft_schedule_call) runs in another thread ends when that
+ *           returns: until then its request is pending and its buffers are in use.
+ * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for a null `reason`; WEFT_REFUSED_HANDLE.
+ */
+WEFT_API weft_status weft_comm_abort(weft_comm comm, const char* reason);
+
+/**
  * The calling process's rank in `comm`, 0 ... size-1.
  *
  * Returns   WEFT_OK; WEFT_REFUSED_HANDLE; WEFT_REFUSED_ARGUMENT for a null `rank`.

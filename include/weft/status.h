@@ -46,7 +46,9 @@ typedef enum weft_status WEFT_ANY_INT {
      * A function of the program (weft_op_create, weft_schedule_call) threw an exception; the detail
      * names the rank. Other communicators go on.
      */
-    WEFT_BROKEN_FUNCTION = -105
+    WEFT_BROKEN_FUNCTION = -105,
+    /* weft_comm_abort; the detail names the rank and its reason. Other communicators go on. */
+    WEFT_BROKEN_ABORT = -106
 } weft_status;
 
 /**

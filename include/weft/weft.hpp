@@ -878,6 +878,10 @@ class Communicator {
         return made;
     }
 
+    // Calls off what is pending here, on all ranks: it ends with WEFT_BROKEN_ABORT. See
+    // weft_comm_abort.
+    void abort(const char* reason) const { check(weft_comm_abort(handle_, reason)); }
+
     // Where blocks come from and go to; WEFT_RANK_NONE beyond the border of a grid. For
     // communicators made by cart or graph.
     std::vector<int> sources() const { return neighbors(true); }

@@ -61,6 +61,7 @@ const char* status_name(weft_status code) {
         WEFT_CASE(WEFT_BROKEN_TIMEOUT);
         WEFT_CASE(WEFT_BROKEN_MEMORY);
         WEFT_CASE(WEFT_BROKEN_FUNCTION);
+        WEFT_CASE(WEFT_BROKEN_ABORT);
 #undef WEFT_CASE
     }
     return "WEFT_UNKNOWN_STATUS";

@@ -323,6 +323,15 @@ weft_status weft_comm_free(weft_comm* comm) {
         });
 }
 
+weft_status weft_comm_abort(weft_comm comm, const char* reason) {
+    return c_api::guarded_communicator(
+        "weft_comm_abort", comm, [&](Process&, Communicator& communicator) -> Status {
+            WEFT_RETURN_IF_NOT_OK(c_api::check_address("reason", reason));
+            communicator.abort(reason);
+            return ok;
+        });
+}
+
 weft_status weft_comm_rank(weft_comm comm, int* rank) {
     return c_api::guarded_communicator(
         "weft_comm_rank", comm, [&](Process&, Communicator& communicator) -> Status {

@@ -294,11 +294,17 @@ Status Communicator::run_out_of_memory(const std::string& what) {
     return broken_status(what, group_.broken);
 }
 
+// A failure that this rank causes, and explains.
+Failure Communicator::own_failure(weft_status code, const char* sentence) const {
+    Failure failure{.code = code, .rank = group_.members[static_cast<std::size_t>(rank())]};
+    std::snprintf(reinterpret_cast<char*>(failure.remark.data()), failure.remark.size(), "%s",
+                  sentence);
+    return failure;
+}
+
 Failure Communicator::refusal(const char* why) const {
-    Failure failure{.code = WEFT_BROKEN_MESSAGE,
-                    .rank = group_.members[static_cast<std::size_t>(rank())]};
+    Failure failure = own_failure(WEFT_BROKEN_MESSAGE, why);
     failure.is_refusal = true;
-    std::snprintf(reinterpret_cast<char*>(failure.remark.data()), failure.remark.size(), "%s", why);
     return failure;
 }
 
@@ -311,6 +317,10 @@ void Communicator::refuse_call(const char* why) {
 }
 
 void Communicator::break_off(const char* why) { host_.executor.break_group(group_, refusal(why)); }
+
+void Communicator::abort(const char* reason) {
+    host_.executor.break_group(group_, own_failure(WEFT_BROKEN_ABORT, reason));
+}
 
 void Communicator::let_go() {
     if (--keepers_ == 0 && freed_) host_.end(*this);
@@ -383,6 +393,11 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                 "%s on %s: a function of the program on rank %d of the job threw "
                 "an exception",
                 what.c_str(), name_.c_str(), failed.rank);
+        case WEFT_BROKEN_ABORT:
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the job aborted the communicator: %s",
+                                   what.c_str(), name_.c_str(), failed.rank,
+                                   reinterpret_cast<const char*>(failed.remark.data()));
         case WEFT_REFUSED_STATE:
             return failure_of_rank(
                 WEFT_BROKEN_RANK, failed.rank,

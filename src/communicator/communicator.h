@@ -112,6 +112,8 @@ class Communicator {
     void refuse_call(const char* why);
     // Breaks the communicator on all ranks.
     void break_off(const char* why);
+    // The same for a program that calls off what is pending: WEFT_BROKEN_ABORT.
+    void abort(const char* reason);
 
     // Unsettled requests, unfreed persistent requests and other users keep a freed communicator
     // alive: the last to let go of it ends it.
@@ -132,6 +134,7 @@ class Communicator {
   private:
     friend class Process;
 
+    Failure own_failure(weft_status code, const char* sentence) const;
     Failure refusal(const char* why) const;
     Status count_call(const Signature& signature);
     bool is_checked() const;

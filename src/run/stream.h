@@ -38,7 +38,8 @@ struct Failure {
     // An additional remark of the communicator; the other ranks get it unchanged.
     bool has_remark = false;
     std::array<std::byte, 56> remark{};
-    // With WEFT_BROKEN_MESSAGE: `rank` refused its call; the remark is its sentence, cut to fit.
+    // With WEFT_BROKEN_MESSAGE: `rank` refused its call; the remark is its sentence, cut to fit, as
+    // it always is with WEFT_BROKEN_ABORT.
     bool is_refusal = false;
     // With WEFT_BROKEN_MEMORY: there is no descriptor for a connection with `rank`, or another
     // communicator of `rank` has this one's context. Otherwise `rank` ran out of memory.

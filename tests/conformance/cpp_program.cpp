@@ -450,6 +450,17 @@ void operation_throws() {
     Communicator::world().barrier();
 }
 
+// One rank calls off what the others wait for.
+void aborts() {
+    const Communicator one = Communicator::world().dup();
+    Communicator::world().barrier();  // all have it
+    if (rank == 1) one.abort("enough");
+    const weft::Error error = error_of([&] { one.barrier(); });
+    EXPECT(error.code() == WEFT_BROKEN_ABORT);
+    EXPECT(has(error.what(), "rank 1 of the job aborted the communicator: enough"));
+    Communicator::world().barrier();
+}
+
 template <weft_status expected>
 void expect_terminate() {
     std::set_terminate([] {
@@ -652,6 +663,8 @@ void run_case(std::string_view name) {
         left();
     else if (name == "operation_throws")
         operation_throws();
+    else if (name == "aborts")
+        aborts();
     else if (name == "unseen")
         unseen();
     else if (name == "timed_out")

@@ -24,6 +24,7 @@ TEST_P(CppRanks, SeeWhatIsPending) { expect("pending"); }
 TEST_P(CppRanks, WaitForRequestsThatEnd) { expect("ends"); }
 TEST_P(CppRanks, GetAnErrorWhenARankLeaves) { expect("left"); }
 TEST_P(CppRanks, GetAnErrorWhenAnOperationThrows) { expect("operation_throws"); }
+TEST_P(CppRanks, GetAnErrorWhenOneAborts) { expect("aborts"); }
 TEST_P(CppRanks, AreTerminatedByAFailureThatNobodyAskedFor) { expect("unseen"); }
 TEST_P(CppRanks, AreTerminatedWhenTheyLeaveBuffersOfWhatHasTimedOut) { expect("timed_out"); }
 TEST_P(CppRanks, GiveEveryBlockOfAPipelineItsResult) { expect("pipeline"); }
