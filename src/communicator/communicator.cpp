@@ -87,12 +87,22 @@ Result<CachedSchedule*> Communicator::make_ready(const weft_call& call, Signatur
     WEFT_RETURN_IF_NOT_OK(check(call, place_, byte_counts_, signature, binding));
     if (CachedSchedule* prepared = schedules_.find(signature)) [[likely]] {
         WEFT_RETURN_IF_NOT_OK(check_buffers(binding, prepared->buffers));
-        if (host_.device_memory != nullptr) [[unlikely]] {
-            WEFT_RETURN_IF_NOT_OK(check_memory(binding, prepared->buffers, host_.device_memory));
+        // Buffers of an earlier call were the host's when nothing told any other memory.
+        const bool are_new =
+            binding.send != prepared->last_send || binding.recv != prepared->last_recv;
+        if (are_new || host_.devices.has_found()) [[unlikely]] {
+            WEFT_RETURN_IF_NOT_OK(check_memory_of_devices(binding, prepared->buffers));
+            prepared->last_send = binding.send;
+            prepared->last_recv = binding.recv;
         }
         return prepared;
     }
     return prepare(signature, binding);
+}
+
+Status Communicator::check_memory_of_devices(const Binding& binding, const BufferUses& buffers) {
+    const DeviceMemory found = host_.devices.find();
+    return found == nullptr ? ok : check_memory(binding, buffers, found);
 }
 
 // Builds the schedule of a checked call that is not cached.
@@ -100,9 +110,7 @@ Result<CachedSchedule*> Communicator::prepare(const Signature& signature, const 
     Result<BufferUses> buffers = uses_of_buffers(signature, place_);
     if (!buffers.is_ok()) return buffers.status();
     WEFT_RETURN_IF_NOT_OK(check_buffers(binding, *buffers));
-    if (host_.device_memory != nullptr) {
-        WEFT_RETURN_IF_NOT_OK(check_memory(binding, *buffers, host_.device_memory));
-    }
+    WEFT_RETURN_IF_NOT_OK(check_memory_of_devices(binding, *buffers));
     Result<Schedule> schedule = build_schedule(signature, place_, settings_.selector, is_checked());
     if (!schedule.is_ok()) return schedule.status();
     CachedSchedule& made = schedules_.insert(signature, std::move(*buffers), std::move(*schedule));

@@ -24,11 +24,11 @@ struct Host {
     Executor& executor;
     Engine& engine;
     HandleTable<Request>& requests;
-    const Topology& topology;              // of the job
-    const Torus* torus;                    // of the job; null: none was declared
-    bool checks_calls = false;             // collectives first compare the calls of all ranks
-    std::int64_t saved_bytes = 0;          // that messages do not take, because of wire formats
-    DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
+    const Topology& topology;      // of the job
+    const Torus* torus;            // of the job; null: none was declared
+    bool checks_calls = false;     // collectives first compare the calls of all ranks
+    std::int64_t saved_bytes = 0;  // that messages do not take, because of wire formats
+    DeviceMemoryFinder devices;    // tells buffers to refuse
     // Ends a communicator that nobody keeps anymore.
     std::function<void(Communicator&)> end;
 };
@@ -64,7 +64,8 @@ class Communicator {
     }
     Group& group() { return group_; }
     const CommunicatorSettings& settings() const { return settings_; }
-    DeviceMemory device_memory() const { return host_.device_memory; }
+    // Null: nothing tells it now.
+    DeviceMemory device_memory() { return host_.devices.find(); }
     // What a result may be off by, at most, of those since the last call.
     float take_wire_error() { return std::exchange(wire_error_, 0.0f); }
 
@@ -141,6 +142,7 @@ class Communicator {
     void bind_agreement(const weft_call& call, Request& request, Binding& binding);
     Result<CachedSchedule*> make_ready(const weft_call& call, Signature& signature,
                                        Binding& binding);
+    Status check_memory_of_devices(const Binding& binding, const BufferUses& buffers);
     Result<CachedSchedule*> prepare(const Signature& signature, const Binding& binding);
     Request& take(CachedSchedule& prepared);
     void launch(Request& request, Stream& stream, const Binding& binding, bool waits);

@@ -91,6 +91,9 @@ struct CachedSchedule {
     Signature signature;               // unless is_own
     std::vector<std::int64_t> arrays;  // of the signature
     BufferUses buffers;                // unless is_own
+    // Of the last call; only compared.
+    const std::byte* last_send = nullptr;
+    const std::byte* last_recv = nullptr;
     Schedule schedule;
     std::vector<UserCall> calls;
     OffloadPlan plan{schedule};

@@ -57,7 +57,7 @@ Process::Process(Parts parts)
             .topology = topology_,
             .torus = torus_ ? &*torus_ : nullptr,
             .checks_calls = parts.checks_calls,
-            .device_memory = parts.device_memory,
+            .devices = DeviceMemoryFinder(parts.device_memory),
             .end = [this](Communicator& communicator) { end(communicator); }},
       world_(host_, everybody(ranks_, parts.world_dedicated), rank_, "world", parts.settings),
       self_(host_, only(rank_), 0, "self", std::move(parts.settings)),

@@ -33,7 +33,7 @@ class Process {
         std::unique_ptr<Offload> offload;  // null: none
         CommunicatorSettings settings;     // of world and self
         bool checks_calls = false;  // WEFT_CHECK: collectives first compare the calls of all ranks
-        DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: nothing does
+        DeviceMemory device_memory = nullptr;  // tells buffers to refuse; null: CUDA's driver does
         Engine::Options engine;
         bool has_several_interfaces = false;  // some rank of the job has
         DedicatedShare dedicated;             // of this rank, including world's share
