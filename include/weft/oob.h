@@ -71,7 +71,14 @@ typedef struct weft_oob {
  *
  * The first call joins the job, as weft_init does, unless weft_init was called: the group is then
  * the job, and weft_comm_world has its ranks. Other calls make a communicator of some or all ranks
- * of the job.
+ * of the job, or of processes of several jobs: a process may be in any number of groups, which may
+ * overlap and be made in any order. A process that joins no job before it makes a group with
+ * members of jobs is a job of its own, of one rank.
+ *
+ * Groups of several jobs reach each other by shm and tcp, without task lists and with all links;
+ * the detail names their ranks by their places in the group. They share the engine and its thread
+ * with the others. Their connections are kept for later groups of the same processes, as long as a
+ * communicator uses them, and those of the last few groups longer.
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
  *           rank.
@@ -79,10 +86,11 @@ typedef struct weft_oob {
  *           If a process ends or fails during the call, the other library handles that.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
- *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group, or is initialized in
- *           some of them but not in all, or they belong to different jobs. Refused on every rank.
+ *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group. Refused on every
+ *           rank.
  *           WEFT_REFUSED_UNSUPPORTED: a function of `oob` failed; or WEFT_ENGINE=thread with
- *           WEFT_TRANSPORT=mpi and an MPI below MPI_THREAD_MULTIPLE.
+ *           WEFT_TRANSPORT=mpi and an MPI below MPI_THREAD_MULTIPLE; or WEFT_TRANSPORT is mpi or
+ *           ucx, and the group has processes of several jobs.
  *           WEFT_REFUSED_SETTING, WEFT_REFUSED_MEMORY, WEFT_BROKEN_*: as weft_init.
  *           *comm is untouched unless WEFT_OK.
  */

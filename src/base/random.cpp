@@ -5,6 +5,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
 #include "base/error_text.h"
 #include "base/fd.h"
 
@@ -40,6 +44,22 @@ Status random_bytes(MutBytes out) {
     return failure(WEFT_REFUSED_UNSUPPORTED,
                    "no random numbers from the kernel: getrandom: %s; /dev/urandom: %s",
                    without.c_str(), error_text(errno).c_str());
+}
+
+Result<std::string> random_name() {
+    std::array<std::byte, 16> bytes{};
+    WEFT_RETURN_IF_NOT_OK(random_bytes(bytes));
+    std::string name;
+    for (const std::byte byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
+        name += digits;
+    }
+    return name;
+}
+
+std::uint64_t number_of(const std::string& name) {
+    return std::strtoull(name.substr(0, 16).c_str(), nullptr, 16);
 }
 
 }  // namespace weft

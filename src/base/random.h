@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -11,6 +12,10 @@ namespace weft {
 // Fills all of `out`, by getrandom() or else from /dev/urandom. Thread safe. Refused if neither can
 // be used.
 Status random_bytes(MutBytes out);
+
+// 32 hexadecimal digits, random; and the number that the first 16 of them are.
+Result<std::string> random_name();
+std::uint64_t number_of(const std::string& name);
 
 // A small seeded generator (SplitMix64), so that a seed reproduces a failure anywhere.
 // Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014,

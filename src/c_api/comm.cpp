@@ -183,13 +183,20 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
-        if (mine == Membership::none)
-            WEFT_RETURN_IF_NOT_OK(become([&] { return join_job(*oob); }));
-        else
+        bool others_are_members = false;
+        if (mine == Membership::none) {
+            Status joined = become([&] { return join_job(*oob, others_are_members); });
+            if (others_are_members) {
+                joined = become([] { return join_alone(); });
+                if (!joined.is_ok()) return refuse_group(*oob, joined);
+            }
+            WEFT_RETURN_IF_NOT_OK(joined);
+        } else {
             WEFT_RETURN_IF_NOT_OK(OobStartup::agree_on_membership(*oob, mine));
+        }
         Process& process = *c_api::current_process();
-        Result<Communicator*> made =
-            mine == Membership::none ? adopt_job(process) : adopt(process, *oob);
+        const bool is_job = mine == Membership::none && !others_are_members;
+        Result<Communicator*> made = is_job ? adopt_job(process) : adopt(process, *oob);
         if (!made.is_ok()) return made.status();
         *comm = reinterpret_cast<weft_comm>(process.handle_of(**made));
         return ok;

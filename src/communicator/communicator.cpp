@@ -23,7 +23,8 @@ bool all_combine(const Executor& executor, const Group& group) {
 const Torus* torus_of(const Host& host, const Group& group) {
     static const Torus alone({1, 1});
     if (group.members.size() == 1) return &alone;
-    const bool is_whole = host.torus && host.torus->ranks() == std::ssize(group.members) &&
+    const bool is_whole = host.torus && group.bridge == 0 &&
+                          host.torus->ranks() == std::ssize(group.members) &&
                           std::ranges::is_sorted(group.members);
     return is_whole ? host.torus : nullptr;
 }
@@ -338,87 +339,88 @@ Status Communicator::broken_status(const Request& request, const Failure& failed
     try {
         return broken_status(request.name(), failed);
     } catch (const std::bad_alloc&) {
+        const NamedRank who = name_of(group_, failed.rank);
         return failure_of_rank(failed.code, failed.rank,
-                               "an operation failed because of rank %d of the job; there is no "
+                               "an operation failed because of rank %d of the %s; there is no "
                                "memory to say more",
-                               failed.rank);
+                               who.rank, who.of);
     }
 }
 
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
+    const NamedRank who = name_of(group_, failed.rank);
     switch (failed.code) {
         case WEFT_BROKEN_RANK:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job died or left", what.c_str(),
-                                   name_.c_str(), failed.rank);
+                                   "%s on %s: rank %d of the %s died or left", what.c_str(),
+                                   name_.c_str(), who.rank, who.of);
         case WEFT_BROKEN_MESSAGE:
             if (failed.is_refusal) {
                 return failure_of_rank(failed.code, failed.rank,
-                                       "%s on %s: rank %d of the job refused its call: %s",
-                                       what.c_str(), name_.c_str(), failed.rank,
+                                       "%s on %s: rank %d of the %s refused its call: %s",
+                                       what.c_str(), name_.c_str(), who.rank, who.of,
                                        reinterpret_cast<const char*>(failed.remark.data()));
             }
             if (failed.has_remark) {
                 const Disagreement calls = Disagreement::of(failed);
+                const Rank expected_of = group_.bridge == 0 ? calls.expected_of : 0;
                 return failure_of_rank(
                     failed.code, failed.rank,
-                    "%s on %s: rank %d of the job called %s where rank %d called %s", what.c_str(),
-                    name_.c_str(), failed.rank, in_words(calls.call).c_str(), calls.expected_of,
+                    "%s on %s: rank %d of the %s called %s where rank %d called %s", what.c_str(),
+                    name_.c_str(), who.rank, who.of, in_words(calls.call).c_str(), expected_of,
                     in_words(calls.expected).c_str());
             }
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job sent %lld bytes where %lld were "
+                                   "%s on %s: rank %d of the %s sent %lld bytes where %lld were "
                                    "expected; the calls do not match",
-                                   what.c_str(), name_.c_str(), failed.rank,
+                                   what.c_str(), name_.c_str(), who.rank, who.of,
                                    static_cast<long long>(failed.sent_bytes),
                                    static_cast<long long>(failed.expected_bytes));
         case WEFT_BROKEN_TIMEOUT:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: timed out waiting for rank %d of the job "
+                                   "%s on %s: timed out waiting for rank %d of the %s "
                                    "(WEFT_TIMEOUT)",
-                                   what.c_str(), name_.c_str(), failed.rank);
+                                   what.c_str(), name_.c_str(), who.rank, who.of);
         case WEFT_BROKEN_MEMORY:
             if (failed.is_unconnected) {
                 return failure_of_rank(
                     failed.code, failed.rank,
-                    "%s on %s: no connection with rank %d of the job: it, or the rank that needs "
+                    "%s on %s: no connection with rank %d of the %s: it, or the rank that needs "
                     "it, has no descriptor or memory left (ulimit -n)",
-                    what.c_str(), name_.c_str(), failed.rank);
+                    what.c_str(), name_.c_str(), who.rank, who.of);
             }
             if (failed.is_context_taken) {
                 return failure_of_rank(
                     failed.code, failed.rank,
-                    "%s on %s: rank %d of the job has another communicator of this number, or of "
+                    "%s on %s: rank %d of the %s has another communicator of this number, or of "
                     "the same hash",
-                    what.c_str(), name_.c_str(), failed.rank);
+                    what.c_str(), name_.c_str(), who.rank, who.of);
             }
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job ran out of memory", what.c_str(),
-                                   name_.c_str(), failed.rank);
+                                   "%s on %s: rank %d of the %s ran out of memory", what.c_str(),
+                                   name_.c_str(), who.rank, who.of);
         case WEFT_BROKEN_FUNCTION:
-            return failure_of_rank(
-                failed.code, failed.rank,
-                "%s on %s: a function of the program on rank %d of the job threw "
-                "an exception",
-                what.c_str(), name_.c_str(), failed.rank);
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: a function of the program on rank %d of the %s threw "
+                                   "an exception",
+                                   what.c_str(), name_.c_str(), who.rank, who.of);
         case WEFT_BROKEN_ABORT:
             return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the job aborted the communicator: %s",
-                                   what.c_str(), name_.c_str(), failed.rank,
+                                   "%s on %s: rank %d of the %s aborted the communicator: %s",
+                                   what.c_str(), name_.c_str(), who.rank, who.of,
                                    reinterpret_cast<const char*>(failed.remark.data()));
         case WEFT_REFUSED_STATE:
             return failure_of_rank(
                 WEFT_BROKEN_RANK, failed.rank,
-                "%s on %s: rank %d of the job ended the thread that had started its operations, "
+                "%s on %s: rank %d of the %s ended the thread that had started its operations, "
                 "and io_uring ended them too; with engine kernel:own this thread must outlive "
                 "them, kernel and auto use their own thread",
-                what.c_str(), name_.c_str(), failed.rank);
+                what.c_str(), name_.c_str(), who.rank, who.of);
         default:
-            return failure_of_rank(
-                failed.code, failed.rank,
-                "%s on %s: rank %d of the job is out of reach: its host is dead, "
-                "the link to it is cut, or its bytes are not Weft's",
-                what.c_str(), name_.c_str(), failed.rank);
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the %s is out of reach: its host is dead, "
+                                   "the link to it is cut, or its bytes are not Weft's",
+                                   what.c_str(), name_.c_str(), who.rank, who.of);
     }
 }
 

@@ -25,8 +25,13 @@ std::string Request::awaited() const {
     std::string text;
     if (message() != nullptr && message()->known_peer() == any_source)
         return "waits for a message from any rank";
-    const std::vector<Rank> senders = late_peers(/*sends=*/false);
-    const std::vector<Rank> receivers = late_peers(/*sends=*/true);
+    const auto late = [&](bool sends) {
+        std::vector<Rank> ranks = late_peers(sends);
+        for (Rank& rank : ranks) rank = name_of(stream()->group(), rank).rank;
+        return ranks;
+    };
+    const std::vector<Rank> senders = late(/*sends=*/false);
+    const std::vector<Rank> receivers = late(/*sends=*/true);
     if (!senders.empty()) text += "waits for messages from " + listed(senders);
     if (!senders.empty() && !receivers.empty()) text += " and ";
     if (!receivers.empty()) text += "has messages for " + listed(receivers) + " to take";

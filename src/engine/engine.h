@@ -99,6 +99,14 @@ class Engine : private Exclusion {
     int error() const { return sleepers_.parking().error(); }
 
     const ProgressPlace& progress_place() const { return progress_place_; }
+    bool may_spin() const { return may_spin_; }
+    // In a call: the executor has another source, or a source has more to sleep on.
+    void sources_changed() {
+        sleepers_.disarm();
+        // A thread that fell asleep before does not watch it.
+        sleepers_.unpark_leader();
+        sleepers_.unpark(Sleeper::thread);
+    }
 
     EngineKind kind() const { return kind_.load(std::memory_order_relaxed); }
     void set_kind(EngineKind kind);

@@ -151,7 +151,8 @@ class Offload : public CompletionSource {
 
   protected:
     DedicatedConnections* connections_to(Rank peer) const {
-        return connections_[static_cast<std::size_t>(peer)];
+        const auto at = static_cast<std::size_t>(peer);
+        return at < connections_.size() ? connections_[at] : nullptr;  // (of another job)
     }
 
     const Options options_;

@@ -25,6 +25,7 @@ struct Proposal {
     // constructors in different orders. (The largest of all ranks' next free numbers could then be
     // the same for two.) All groups of a split share it: no rank is in two of them. 0: rank 0 has
     // none left.
+    // (Of a group with processes of other jobs, whose numbers would repeat: it is random.)
     std::uint64_t context = 0;
     std::uint64_t settings = 0;  // CommunicatorSettings::digest(); 0: not understood
     DedicatedShare dedicated;
@@ -58,33 +59,35 @@ Status check_proposals(const std::vector<Proposal>& proposals, const Group& grou
         const bool has_same_settings = proposals[rank].settings == proposals.front().settings;
         const bool has_same_grid = call.grid == proposals.front().call.grid;
         if (kind == expected && has_same_settings && has_same_grid && !call.is_refused) continue;
+        const NamedRank who = name_of(group, group.members[rank]);
+        const NamedRank first = name_of(group, group.members.front());
         if (kind == expected && call.is_refused) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
-                                   "rank %d of the job gave arguments that weft_%s refuses there",
-                                   group.members[rank], name_of(kind));
+                                   "rank %d of the %s gave arguments that weft_%s refuses there",
+                                   who.rank, who.of, name_of(kind));
         }
         if (kind == expected && !has_same_grid) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
-                                   "rank %d of the job gave another grid than rank %d; expected "
+                                   "rank %d of the %s gave another grid than rank %d; expected "
                                    "the same on every rank",
-                                   group.members[rank], group.members.front());
+                                   who.rank, who.of, first.rank);
         }
         if (kind == expected) {
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
-                                   "rank %d of the job gave other settings than rank %d; expected "
+                                   "rank %d of the %s gave other settings than rank %d; expected "
                                    "the same on every rank",
-                                   group.members[rank], group.members.front());
+                                   who.rank, who.of, first.rank);
         }
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, group.members[rank],
-                               "rank %d of the job called weft_%s where rank %d called weft_%s; "
+                               "rank %d of the %s called weft_%s where rank %d called weft_%s; "
                                "expected the same call on every rank",
-                               group.members[rank], name_of(kind), group.members.front(),
-                               name_of(expected));
+                               who.rank, who.of, name_of(kind), first.rank, name_of(expected));
     }
     if (proposals.front().context == 0) {
+        const NamedRank who = name_of(group, group.members.front());
         return failure_of_rank(WEFT_REFUSED_MEMORY, group.members.front(),
-                               "rank %d of the job has no number left for a new communicator",
-                               group.members.front());
+                               "rank %d of the %s has no number left for a new communicator",
+                               who.rank, who.of);
     }
     return ok;
 }
@@ -124,15 +127,17 @@ Status compare_edges(Communicator& parent, const Neighborhood& mine) {
         std::vector<EdgeVerdict> verdicts(told.size());
         WEFT_RETURN_IF_NOT_OK(
             allgather_and_wait(parent, what, &verdict, verdicts.data(), sizeof verdict));
-        const std::vector<Rank>& members = parent.group().members;
+        const Group& group = parent.group();
         for (std::size_t r = 0; r < verdicts.size(); ++r) {
             const EdgeVerdict& found = verdicts[r];
             if (found.source == no_rank) continue;
-            const Rank source = members[static_cast<std::size_t>(found.source)];
+            const Rank source = group.members[static_cast<std::size_t>(found.source)];
+            const NamedRank who = name_of(group, source);
             return failure_of_rank(WEFT_REFUSED_ARGUMENT, source,
-                                   "rank %d of the job lists rank %d %d times as a destination, "
+                                   "rank %d of the %s lists rank %d %d times as a destination, "
                                    "which lists it %d times as a source; expected equally many",
-                                   source, members[r], found.listed_there, found.listed_here);
+                                   who.rank, who.of, name_of(group, group.members[r]).rank,
+                                   found.listed_there, found.listed_here);
         }
         return ok;
     } catch (const std::bad_alloc&) {
@@ -180,13 +185,22 @@ Communicator& make(Process& process, const Communicator& parent, const Construct
     return made;
 }
 
+// The parent's settings with these changes.
+Result<CommunicatorSettings> changed_settings(Communicator& parent, const char* settings) {
+    Result<CommunicatorSettings> changed = parent.settings().changed(settings);
+    if (!changed.is_ok() || changed->links == 0 || parent.group().bridge == 0) return changed;
+    return failure(WEFT_REFUSED_UNSUPPORTED,
+                   "links = %u; expected all: the group has processes of several jobs",
+                   changed->links);
+}
+
 }  // namespace
 
 Result<Communicator*> construct(Process& process, Communicator& parent, Construction mine,
                                 const char* settings,
                                 std::unique_ptr<const Neighborhood> neighbors) {
     WEFT_RETURN_IF_NOT_OK(parent.check_starter());
-    Result<CommunicatorSettings> wanted = parent.settings().changed(settings);
+    Result<CommunicatorSettings> wanted = changed_settings(parent, settings);
     if (mine.kind == Construction::Kind::split_node)
         mine.color = parent.topology().node_of(parent.rank());
     const bool is_dup =
@@ -202,15 +216,20 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     std::vector<Rank> chosen;
     group.members.reserve(static_cast<std::size_t>(parent.ranks()));
     chosen.reserve(group.members.capacity());
+    const bool is_outside = parent.group().bridge != 0;
+    if (is_outside) group.parent_members = parent.group().members;
     auto telling = FailureNotices::reserve_telling(group.members.capacity());
     // Words that this rank does not understand: the others must not wait for it in vain.
     const bool takes = parent.rank() == 0 && wanted.is_ok();
-    const Proposal proposal{mine, takes ? process.take_context(wanted->links) : 0,
-                            wanted.is_ok() ? wanted->digest() : 0, offer.dedicated()};
+    const std::uint64_t context = !takes       ? 0
+                                  : is_outside ? Process::random_context()
+                                               : process.take_context(wanted->links);
+    const Proposal proposal{mine, context, wanted.is_ok() ? wanted->digest() : 0,
+                            is_outside ? DedicatedShare{} : offer.dedicated()};
     std::vector<Proposal> proposals(static_cast<std::size_t>(parent.ranks()));
     WEFT_RETURN_IF_NOT_OK(allgather_and_wait(parent, name_of(mine.kind), &proposal,
                                              proposals.data(), sizeof proposal));
-    if (!wanted.is_ok()) return parent.settings().changed(settings).status();  // and its sentence
+    if (!wanted.is_ok()) return changed_settings(parent, settings).status();  // and its sentence
     WEFT_RETURN_IF_NOT_OK(check_proposals(proposals, parent.group()));
     if (mine.kind == Construction::Kind::graph)
         WEFT_RETURN_IF_NOT_OK(compare_edges(parent, *neighbors));
@@ -218,6 +237,7 @@ Result<Communicator*> construct(Process& process, Communicator& parent, Construc
     group.context = proposals.front().context;
     group.parent = parent.group().context;
     group.number = ++parent.group().made;
+    group.bridge = parent.group().bridge;
     if (mine.color == WEFT_COLOR_NONE) return static_cast<Communicator*>(nullptr);
     choose_ranks(proposals, parent.rank(), chosen);
     for (Rank r : chosen)

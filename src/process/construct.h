@@ -32,7 +32,7 @@ Result<Communicator*> make_or_tell(Process& process, Communicator* parent, const
         return broken;
     } catch (const std::bad_alloc&) {
         Executor& executor = process.executor();
-        executor.break_unmade(std::move(telling), group.context, group.members);
+        executor.break_unmade(std::move(telling), group);
         return (parent ? *parent : process.world())
             .broken_status(function, executor.out_of_memory());
     }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
+#include "base/random.h"
 #include "transport/dedicated.h"
 #include "transport/link_limit.h"
 
@@ -46,6 +48,10 @@ Process::Process(Parts parts)
                                     : parts.nodes),
       torus_(std::move(parts.torus)),
       transports_(std::move(parts.transports)),
+      outside_(
+          executor_, engine_, topology_,
+          parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_)) : parts.nodes,
+          std::move(parts.node_names), parts.process),
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
       job_dedicated_(parts.job_dedicated.value_or(0)),
@@ -89,6 +95,12 @@ std::uint64_t Process::take_context(std::uint32_t links) {
     return context;
 }
 
+std::uint64_t Process::random_context() {
+    std::uint64_t number = 0;
+    if (!random_bytes(std::as_writable_bytes(std::span(&number, 1))).is_ok()) return 0;
+    return LinkLimit::hashed_context(number);
+}
+
 Communicator* Process::find_context(std::uint64_t context) const {
     const auto found = std::ranges::find_if(
         made_, [&](const auto& made) { return made->group_.context == context; });
@@ -125,6 +137,7 @@ Communicator& Process::add(Group group, Rank rank, std::string name,
     auto made = std::make_unique<Communicator>(host_, std::move(group), rank, std::move(name),
                                                std::move(settings));
     made->place_in_table_ = communicators_.add(made.get());
+    if (made->group_.bridge != 0) outside_.begin_use(made->group_.bridge);
     return *made_.emplace_back(std::move(made));
 }
 
@@ -172,6 +185,7 @@ void Process::free(CompletionQueue& queue) {
 void Process::end(Communicator& communicator) {
     executor_.remove_group(communicator.group());
     give_back(communicator.group().dedicated);
+    if (communicator.group().bridge != 0) outside_.end_use(communicator.group().bridge);
     std::erase_if(made_, [&](const auto& made) { return made.get() == &communicator; });
 }
 

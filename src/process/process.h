@@ -14,6 +14,7 @@
 #include "engine/completion_queue.h"
 #include "engine/engine.h"
 #include "offload/offload.h"
+#include "process/outside.h"
 #include "run/executor.h"
 #include "shape/torus.h"
 #include "transport/transport.h"
@@ -25,9 +26,11 @@ class Process {
     struct Parts {
         Rank rank = 0;
         Rank ranks = 1;
-        std::string job;             // the same on all ranks of this job, and on no others
-        std::vector<Rank> nodes;     // by rank of the job, equal if they share one; empty: all do
-        std::optional<Torus> torus;  // of all ranks of the job, if it was declared
+        std::string job;            // the same on all ranks of this job, and on no others
+        std::uint64_t process = 0;  // random, of this process
+        std::vector<Rank> nodes;    // by rank of the job, equal if they share one; empty: all do
+        std::vector<std::string> node_names{};  // by that number
+        std::optional<Torus> torus;             // of all ranks of the job, if it was declared
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none
@@ -51,6 +54,7 @@ class Process {
     Rank rank() const { return rank_; }
     Rank ranks() const { return ranks_; }
     const std::string& job() const { return job_; }
+    Outside& outside() { return outside_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
     // The transport that reaches rank `peer` of the job; null for this rank.
@@ -75,6 +79,8 @@ class Process {
     // A number for a new communicator that no rank of the job has used; 0: there are none left.
     // `links`: as in its settings.
     std::uint64_t take_context(std::uint32_t links);
+    // The same for a group with processes of other jobs: random. 0: there are no random numbers.
+    static std::uint64_t random_context();
     // The communicator that has this context, perhaps freed with operations outstanding; null:
     // none.
     Communicator* find_context(std::uint64_t context) const;
@@ -118,6 +124,7 @@ class Process {
     Topology topology_;
     std::optional<Torus> torus_;
     std::vector<std::unique_ptr<Transport>> transports_;
+    Outside outside_;
     std::unique_ptr<Offload> offload_;  // cancels its lists before their connections are closed
     DedicatedShare dedicated_;
     const std::uint32_t job_dedicated_;

@@ -35,6 +35,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       transports_(std::move(transports)),
       routes_(std::move(routes)),
       messages_(rank, routes_, transports_),
+      job_ranks_(routes_.size()),
       failures_(rank, routes_, [this](Group& group) { end_runs(group); }),
       some_are_eager_(!std::ranges::all_of(routes_, knows_demand)),
       has_cancellation_points_(std::ranges::any_of(transports_, [](const Transport* transport) {
@@ -795,6 +796,38 @@ void Executor::handle(const Completion& completion) {
     completed(run, op, state, iteration);
 }
 
+void Executor::add_transport(Transport& transport) {
+    transports_.reserve(transports_.size() + 1);
+    sources_.reserve(sources_.size() + 1);
+    transport.open_context(0);
+    transport.buffer_unknown(expected_groups_ > 0);
+    transports_.push_back(&transport);
+    sources_.push_back(&transport);
+    some_are_eager_ |= !transport.abilities().knows_demand;
+    has_cancellation_points_ |= transport.abilities().has_cancellation_points;
+}
+
+std::vector<Rank> Executor::reserve_numbers(std::size_t count) {
+    std::vector<Rank> numbers;
+    numbers.reserve(count);
+    for (std::size_t number = job_ranks_; numbers.size() < count; ++number) {
+        if (number == routes_.size()) routes_.push_back(nullptr);
+        if (routes_[number] == nullptr) numbers.push_back(static_cast<Rank>(number));
+    }
+    failures_.make_room();
+    return numbers;
+}
+
+void Executor::add_peer(Transport& transport, Rank number) {
+    routes_[static_cast<std::size_t>(number)] = &transport;
+    failures_.add_peer(number);
+}
+
+void Executor::remove_peer(Rank number) {
+    routes_[static_cast<std::size_t>(number)] = nullptr;
+    failures_.remove_peer(number);
+}
+
 void Executor::add_group(Group& group) {
     try {
         for (Transport* transport : transports_) {
@@ -810,10 +843,10 @@ void Executor::add_group(Group& group) {
     }
 }
 
-void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
-                            std::span<const Rank> members) {
-    failures_.tell(std::move(telling), context, members, out_of_memory());
-    for (Transport* transport : transports_) transport->cancel_context(context);
+void Executor::break_unmade(std::unique_ptr<FailureNotices::Telling> telling, const Group& group) {
+    failures_.tell(std::move(telling), group.context, group.members,
+                   FailureNotices::for_others(group, out_of_memory()));
+    for (Transport* transport : transports_) transport->cancel_context(group.context);
 }
 
 void Executor::remove_group(Group& group) {

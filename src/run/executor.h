@@ -95,6 +95,20 @@ class Executor {
     // can do this work.
     bool has_confined() const { return has_left_confined_; }
 
+    // A further transport, which outlives this object. May throw; then nothing has happened.
+    void add_transport(Transport& transport);
+    // Processes that are not ranks of the job get numbers behind those of its ranks. May throw;
+    // then nothing has happened.
+    std::vector<Rank> reserve_numbers(std::size_t count);
+    // The transport reaches the process of a reserved number.
+    void add_peer(Transport& transport, Rank number);
+    // No process has this number any more; its transport ends.
+    void remove_peer(Rank number);
+    // The process is dead or out of reach.
+    bool has_lost(Rank number) const { return failures_.has_lost(number); }
+    // In the job.
+    Rank rank() const { return failures_.rank(); }
+
     // From now on failures reach the group. May throw; then nothing has happened.
     void add_group(Group& group);
     // Ends every run of the group with this failure, sends a notice to the other members, and
@@ -108,8 +122,7 @@ class Executor {
     }
     // For a group whose messages may have come, but for which this rank has no memory: tells its
     // members. `telling` was reserved before others could have the group.
-    void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
-                      std::span<const Rank> members);
+    void break_unmade(std::unique_ptr<FailureNotices::Telling> telling, const Group& group);
     // For a group that this rank cannot make, because it has another one with the same context:
     // tells those members that do not have the other one.
     void tell_of_taken(std::unique_ptr<FailureNotices::Telling> telling, std::uint64_t context,
@@ -252,6 +265,7 @@ class Executor {
     std::vector<CompletionSource*> sources_;
     std::vector<Transport*> routes_;
     TaggedMessages messages_;
+    const std::size_t job_ranks_;
     FailureNotices failures_;
     std::uint32_t expected_groups_ = 1;
 
@@ -269,8 +283,8 @@ class Executor {
     Run* first_active_ = nullptr;
     Run* last_active_ = nullptr;
     std::uint32_t active_ = 0;
-    const bool some_are_eager_;  // some ranks of the job are not reached by demands
-    const bool has_cancellation_points_;
+    bool some_are_eager_;  // some ranks are not reached by demands
+    bool has_cancellation_points_;
     std::uint32_t eager_runs_ = 0;  // of groups with such ranks
     // Of them, with urgent operations that have not completed, and again those awaited outside.
     std::uint32_t urgent_runs_ = 0;

@@ -12,6 +12,13 @@ namespace {
 // In the token of a notice: it was sent, not received.
 constexpr std::uint32_t is_sent = 1u << 31;
 
+// A failure that another member has told, whose rank is a place in a group of these members.
+Failure told_by_member(std::span<const Rank> members, Failure failure) {
+    const auto place = static_cast<std::size_t>(failure.rank);
+    failure.rank = failure.rank >= 0 && place < members.size() ? members[place] : -1;
+    return failure;
+}
+
 }  // namespace
 
 FailureNotices::FailureNotices(Rank rank, const std::vector<Transport*>& routes,
@@ -34,6 +41,29 @@ void FailureNotices::expect_all() {
         if (peer != rank_) expect(peer);
 }
 
+void FailureNotices::make_room() {
+    lost_.resize(routes_.size());
+    expected_.resize(routes_.size());
+    is_expected_.resize(routes_.size());
+}
+
+void FailureNotices::add_peer(Rank peer) {
+    lost_[static_cast<std::size_t>(peer)] = WEFT_OK;
+    expect(peer);
+}
+
+void FailureNotices::remove_peer(Rank peer) {
+    lost_[static_cast<std::size_t>(peer)] = WEFT_OK;
+    is_expected_[static_cast<std::size_t>(peer)] = false;
+    for (Telling* telling = sent_.first; telling != nullptr; telling = telling->next)
+        std::erase(telling->to, peer);
+}
+
+Failure FailureNotices::for_others(const Group& group, Failure failure) {
+    failure.rank = name_of(group, failure.rank).rank;
+    return failure;
+}
+
 std::unique_ptr<FailureNotices::Telling> FailureNotices::reserve_telling(std::size_t members) {
     auto telling = std::make_unique<Telling>();
     telling->to.reserve(members);
@@ -46,13 +76,19 @@ void FailureNotices::add(Group& group) {
     Failure failure;
     if (has_lost_member(group, failure)) break_group(group, failure);
     for (const FailureNotice& notice : early_) {
-        if (notice.context != group.context) continue;
-        if (notice.is_of_call)
-            hear_of_refused(group, notice);
-        else
-            break_group(group, notice.failure);
+        if (notice.context == group.context) hear_of(group, notice);
     }
-    if (more_early_) break_group(group, *more_early_);
+    if (!more_early_) return;
+    break_group(group, group.bridge == 0 ? *more_early_ : told_by_member({}, *more_early_));
+}
+
+// A member's notice of the group.
+void FailureNotices::hear_of(Group& group, FailureNotice notice) {
+    if (group.bridge != 0) notice.failure = told_by_member(group.members, notice.failure);
+    if (notice.is_of_call)
+        hear_of_refused(group, notice);
+    else
+        break_group(group, notice.failure);
 }
 
 void FailureNotices::remove(Group& group) {
@@ -72,7 +108,7 @@ void FailureNotices::break_group(Group& group, const Failure& failure) {
     const auto member = std::ranges::find(groups_, &group, &Member::group);
     WEFT_ASSERT(member != groups_.end());
     member->telling->notice.made = group.made;
-    tell(std::move(member->telling), group.context, group.members, failure);
+    tell(std::move(member->telling), group.context, group.members, for_others(group, failure));
     end_runs_(group);
 }
 
@@ -84,7 +120,7 @@ void FailureNotices::refuse_call(Group& group, const Failure& failure) {
     telling->notice.call = group.calls++;
     std::erase_if(group.refused_ahead,
                   [&](const RefusedCall& call) { return call.number == telling->notice.call; });
-    tell(std::move(telling), group.context, group.members, failure);
+    tell(std::move(telling), group.context, group.members, for_others(group, failure));
 }
 
 void FailureNotices::break_if_refused(Group& group, std::uint64_t number) {
@@ -134,7 +170,8 @@ void FailureNotices::try_again() {
     owes_ = false;
     for (std::size_t peer = 0; peer < routes_.size(); ++peer) {
         const auto rank = static_cast<Rank>(peer);
-        if (rank != rank_ && !is_expected_[peer] && lost_[peer] == WEFT_OK) expect(rank);
+        const bool is_there = rank != rank_ && routes_[peer] != nullptr && lost_[peer] == WEFT_OK;
+        if (is_there && !is_expected_[peer]) expect(rank);
     }
     for (Telling* telling = sent_.first; telling != nullptr; telling = telling->next)
         if (!telling->to.empty()) send(*telling);
@@ -208,7 +245,9 @@ void FailureNotices::take(Rank from) {
         Group& group = *member.group;
         if (group.parent == notice.context && group.number > notice.made &&
             std::ranges::find(group.members, from) != group.members.end()) {
-            break_group(group, notice.failure);
+            break_group(group, group.bridge == 0
+                                   ? notice.failure
+                                   : told_by_member(group.parent_members, notice.failure));
         }
     }
     // Two groups may have one context if no rank has both (process/construct.h): a notice of the
@@ -217,10 +256,7 @@ void FailureNotices::take(Rank from) {
     if (!group) {
         keep_for_later(notice);
     } else if (std::ranges::find(group->members, from) != group->members.end()) {
-        if (notice.is_of_call)
-            hear_of_refused(*group, notice);
-        else
-            break_group(*group, notice.failure);
+        hear_of(*group, notice);
     }
     expect(from);
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +46,13 @@ class FailureNotices {
 
     // Posts the receives of the other ranks' notices.
     void expect_all();
+    // `routes` has more numbers now. May throw.
+    void make_room();
+    // A number is another process's from now on, which a transport reaches; or nobody's.
+    void add_peer(Rank peer);
+    void remove_peer(Rank peer);
+    bool has_lost(Rank peer) const { return lost_[static_cast<std::size_t>(peer)] != WEFT_OK; }
+    Rank rank() const { return rank_; }
 
     // From now on failures reach the group. It may break at once. May throw; then it is not added.
     void add(Group& group);
@@ -59,9 +67,12 @@ class FailureNotices {
         Telling* next = nullptr;
     };
     static std::unique_ptr<Telling> reserve_telling(std::size_t members);
-    // Sends a notice of a group that this rank does not have, and never will.
+    // Sends a notice of a group that this rank does not have, and never will. `failure`: as the
+    // others name its rank.
     void tell(std::unique_ptr<Telling> telling, std::uint64_t context,
               std::span<const Rank> members, const Failure& failure);
+    // A failure of the group as the others name its rank.
+    static Failure for_others(const Group& group, Failure failure);
 
     // Breaks the group and sends a notice to its other members. Only its first failure counts.
     void break_group(Group& group, const Failure& failure);
@@ -123,6 +134,7 @@ class FailureNotices {
     void try_again();
     Group* find(std::uint64_t context) const;
     void keep_for_later(const FailureNotice& notice);
+    void hear_of(Group& group, FailureNotice notice);
     void hear_of_refused(Group& group, const FailureNotice& notice);
     void break_if_refused(Group& group, std::uint64_t number);
     bool has_lost_member(const Group& group, Failure& failure) const;
@@ -131,9 +143,9 @@ class FailureNotices {
     const std::vector<Transport*>& routes_;
     std::function<void(Group&)> end_runs_;
     std::vector<Member> groups_;
-    std::vector<weft_status> lost_;        // by rank of the job: why, or WEFT_OK
-    std::vector<FailureNotice> expected_;  // by rank of the job: where its next notice lands
-    std::vector<bool> is_expected_;        // ... unless its receive could not be posted
+    std::vector<weft_status> lost_;       // by rank of the job: why, or WEFT_OK
+    std::deque<FailureNotice> expected_;  // by rank of the job: where its next notice lands
+    std::vector<bool> is_expected_;       // ... unless its receive could not be posted
     Chain<Telling> sent_;
     bool owes_ = false;  // receives to post, or notices to send
     std::uint64_t taken_ = 0;

@@ -6,6 +6,7 @@
 // Thread safety: none; the progress engine's lock covers it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -67,6 +68,12 @@ struct Group {
     // here is eager.
     bool is_eager = false;
 
+    // Of a group with processes of other jobs: the bridge (transport/bridges.h) that reaches them.
+    // Processes number others differently then, so that a failure notice names a rank by its place
+    // in the group. 0: all members are ranks of one job.
+    std::uint64_t bridge = 0;
+    std::vector<Rank> parent_members{};  // ... of the group that it was made from
+
     std::uint32_t dedicated = 0;  // how many of its streams have dedicated connections
 
     // The calls of collectives, in the order that all members share. A rank that must refuse one
@@ -76,6 +83,18 @@ struct Group {
     std::vector<std::uint64_t> refused{};      // ... by this rank
     std::vector<RefusedCall> refused_ahead{};  // by others; this rank has not come to them yet
 };
+
+// How sentences name a member: "rank 3 of the job".
+struct NamedRank {
+    Rank rank = -1;
+    const char* of = "job";
+};
+inline NamedRank name_of(const Group& group, Rank member) {
+    if (group.bridge == 0) return {member, "job"};
+    const auto place = std::ranges::find(group.members, member);
+    return {place == group.members.end() ? -1 : static_cast<Rank>(place - group.members.begin()),
+            "group"};
+}
 
 class Stream {
   public:

@@ -43,15 +43,7 @@ Status OobStartup::compare(const std::vector<Head>& heads) {
                                "job only once",
                                rank);
     }
-    const auto other = std::ranges::find_if(
-        heads, [&](const Head& head) { return head.membership != heads.front().membership; });
-    if (other == heads.end()) return ok;
-    const auto rank = static_cast<Rank>(other - heads.begin());
-    const bool first_is = heads.front().membership == Membership::member;
-    return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                           "Weft is initialized in rank %d of the group but not in rank %d; "
-                           "expected all or none",
-                           first_is ? 0 : rank, first_is ? rank : 0);
+    return ok;
 }
 
 Status OobStartup::agree_on_membership(const weft_oob& oob, Membership mine) {
@@ -71,6 +63,13 @@ Result<std::vector<std::string>> OobStartup::exchange(const std::string& card) {
     std::vector<Head>& heads = *gathered;
     key_ = heads.front().key;
     ::explicit_bzero(&heads.front().key, sizeof heads.front().key);
+    const auto member = std::ranges::find(heads, Membership::member, &Head::membership);
+    if (member != heads.end()) {
+        if (others_are_members_ != nullptr) *others_are_members_ = true;
+        const auto rank = static_cast<Rank>(member - heads.begin());
+        return failure_of_rank(WEFT_REFUSED_STATE, rank, "rank %d of the group is in a job already",
+                               rank);
+    }
 
     std::size_t longest = 1;
     for (const Head& head : heads) longest = std::max<std::size_t>(longest, head.bytes);

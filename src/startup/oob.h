@@ -16,15 +16,18 @@ enum class Membership : std::int32_t { none = 0, member = 1, left = 2 };
 
 class OobStartup final : public Startup {
   public:
-    explicit OobStartup(const weft_oob& oob) : oob_(oob) {}
+    // `others_are_members`: set if an exchange is refused for that reason.
+    explicit OobStartup(const weft_oob& oob, bool* others_are_members = nullptr)
+        : oob_(oob), others_are_members_(others_are_members) {}
 
     Rank rank() const override { return oob_.rank; }
     Rank ranks() const override { return oob_.ranks; }
-    // For ranks that are not members yet. Refuses like agree_on_membership(), if others are.
+    // For ranks of which none is a member yet. Refuses like agree_on_membership(), and if others
+    // are.
     Result<std::vector<std::string>> exchange(const std::string& card) override;
 
     // The first exchange of every call of weft_comm_from_oob. Refuses on all processes of the group
-    // if they differ in membership, or if one has left its job. Collective; blocks.
+    // if one has left its job. Collective; blocks.
     static Status agree_on_membership(const weft_oob& oob, Membership mine);
 
     // Gathers `mine` of every rank into `all`, by rank.
@@ -36,6 +39,7 @@ class OobStartup final : public Startup {
     static Status compare(const std::vector<Head>& heads);
 
     const weft_oob& oob_;
+    bool* const others_are_members_;
 };
 
 }  // namespace weft

@@ -78,7 +78,7 @@ TEST_P(FromMpi, LaterCommunicatorsAreOfRanksOfTheJob) {
     expect("later_ones", 4);
     expect("later_ones", 4, "WEFT_TRANSPORT=mpi WEFT_ENGINE=manual");
 }
-TEST_P(FromMpi, CommunicatorsAcrossJobsAreRefused) {
+TEST_P(FromMpi, CommunicatorsMayBeAcrossJobs) {
     expect("jobs_of_halves", 4);
     expect("some_are_initialized", 3);
 }

@@ -1,6 +1,7 @@
 #include "process/join/join.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -17,24 +18,34 @@ namespace {
 struct Announcement {
     char job[40] = {};
     Rank rank = -1;
+    std::uint64_t process = 0;
     // As in a constructor's proposal (construct.cpp): rank 0 of the group chooses a new one.
     std::uint64_t context = 0;
+    std::uint64_t random_context = 0;  // for a group with processes of several jobs
     DedicatedShare dedicated{};
+    // This rank has not joined a job, and why.
+    weft_status refusal = WEFT_OK;
+    char sentence[160] = {};
 };
+
+bool are_of_one_job(const std::vector<Announcement>& records) {
+    return std::ranges::all_of(records, [&](const Announcement& record) {
+        return std::strcmp(record.job, records.front().job) == 0;
+    });
+}
 
 Status check_announcements(const std::vector<Announcement>& records) {
     for (std::size_t r = 0; r < records.size(); ++r) {
         const auto rank = static_cast<Rank>(r);
-        if (std::strcmp(records[r].job, records.front().job) != 0) {
-            return failure_of_rank(
-                WEFT_REFUSED_STATE, rank,
-                "rank %d of the group is in another Weft job than its rank 0; expected one job, or "
-                "no weft_init before",
-                rank);
+        if (records[r].refusal != WEFT_OK) {
+            return failure_of_rank(records[r].refusal, rank, "rank %d of the group: %s", rank,
+                                   records[r].sentence);
         }
         const auto earlier = std::span(records).first(r);
-        if (std::ranges::find(earlier, records[r].rank, &Announcement::rank) == earlier.end())
-            continue;
+        const auto twice = std::ranges::find_if(earlier, [&](const Announcement& other) {
+            return other.rank == records[r].rank && std::strcmp(other.job, records[r].job) == 0;
+        });
+        if (twice == earlier.end()) continue;
         return failure_of_rank(WEFT_REFUSED_ARGUMENT, rank,
                                "rank %d of the group is rank %d of the job, and so is another one",
                                rank, records[r].rank);
@@ -56,6 +67,14 @@ Result<Communicator*> make(Process& process, const Group& group, Rank rank, Offe
     return make_or_tell(process, nullptr, "comm_from_oob", group, std::move(telling), make_it);
 }
 
+// What the announcements mean for a group with processes of several jobs.
+Result<Communicator*> adopt_announced(Process& process, const weft_oob& oob,
+                                      const std::vector<Announcement>& records) {
+    GroupAcrossJobs group{.context = records.front().random_context};
+    for (const Announcement& record : records) group.processes.push_back(record.process);
+    return adopt_across_jobs(process, oob, group);
+}
+
 // The group is there, or it will not be.
 class Decided {
   public:
@@ -71,7 +90,7 @@ class Decided {
 }  // namespace
 
 Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
-    Announcement mine{.rank = process.rank()};
+    Announcement mine{.rank = process.rank(), .process = process.outside().process()};
     WEFT_ASSERT(process.job().size() < sizeof mine.job);
     std::memcpy(mine.job, process.job().data(), process.job().size());
     // What this rank needs to tell the others that it cannot make the communicator.
@@ -86,19 +105,24 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
     process.engine().call([&] {
         // Others may use the communicator before this rank has it.
         process.executor().expect_group();
-        if (oob.rank == 0) mine.context = process.take_context(process.world().settings().links);
+        if (oob.rank == 0) {
+            mine.context = process.take_context(process.world().settings().links);
+            mine.random_context = Process::random_context();
+        }
         offer.emplace(process);
         mine.dedicated = offer->dedicated();
     });
     Status status = OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
                                           std::as_writable_bytes(std::span(records)));
+    if (status.is_ok()) status = check_announcements(records);
+    const bool is_across_jobs = status.is_ok() && !are_of_one_job(records);
 
-    return process.engine().call([&]() -> Result<Communicator*> {
+    Result<Communicator*> adopted = process.engine().call([&]() -> Result<Communicator*> {
         const Decided decided(process.executor());
-        if (status.is_ok()) status = check_announcements(records);
-        if (!status.is_ok()) {
+        if (!status.is_ok() || is_across_jobs) {
             offer.reset();
-            return status;
+            return is_across_jobs ? Result<Communicator*>(static_cast<Communicator*>(nullptr))
+                                  : status;
         }
         group.context = records.front().context;
         for (const Announcement& record : records) {
@@ -110,6 +134,17 @@ Result<Communicator*> adopt(Process& process, const weft_oob& oob) {
         offer.reset();
         return made;
     });
+    return is_across_jobs ? adopt_announced(process, oob, records) : adopted;
+}
+
+Status refuse_group(const weft_oob& oob, const Status& why) {
+    Announcement mine{.refusal = why.code};
+    std::snprintf(mine.sentence, sizeof mine.sentence, "%s", last_detail());
+    std::vector<Announcement> records(static_cast<std::size_t>(oob.ranks));
+    const KeptDetail kept;
+    (void)OobStartup::allgather(oob, std::as_bytes(std::span(&mine, 1)),
+                                std::as_writable_bytes(std::span(records)));
+    return why;
 }
 
 Result<Communicator*> adopt_job(Process& process) {

@@ -82,6 +82,18 @@ RankCard RankCard::parse(const std::string& text) {
     return card;
 }
 
+void RankCard::refuse(const Status& status) {
+    if (status.is_ok() || refusal != WEFT_OK) return;
+    refusal = status.code;
+    refusal_detail = last_detail();
+}
+
+void RankCard::note_selector(const Selector& selector) {
+    settings.emplace_back("WEFT_ALGORITHM", selector.text());
+    settings.emplace_back("WEFT_TUNING", selector.tuning());
+    settings.emplace_back("WEFT_MODEL", selector.model());
+}
+
 std::vector<Rank> nodes_of(const std::vector<RankCard>& cards) {
     std::map<std::string, Rank> numbers;
     std::vector<Rank> marks;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "offload/offload.h"
 #include "process/join/progress_cores.h"
+#include "select/select.h"
 
 namespace weft {
 
@@ -35,6 +36,11 @@ struct RankCard {
     static RankCard mine();
     static RankCard parse(const std::string& text);
     std::string text() const;
+    // A rank that cannot join says so here, because the others wait for it. The first reason
+    // counts.
+    void refuse(const Status& status);
+    // What the selector has read of the settings must agree.
+    void note_selector(const Selector& selector);
 };
 
 // By rank: a number that is equal for ranks that share a node.

@@ -1,8 +1,8 @@
 #include "process/join/join.h"
 
-#include <array>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "base/cores.h"
@@ -64,18 +64,6 @@ Result<std::unique_ptr<Process>> make_process(Process::Parts parts) {
     return failure(WEFT_REFUSED_MEMORY, "no descriptor for an eventfd: %s", std::strerror(error));
 }
 
-Result<std::string> new_job() {
-    std::array<std::byte, 16> bytes{};
-    WEFT_RETURN_IF_NOT_OK(random_bytes(bytes));
-    std::string name;
-    for (const std::byte byte : bytes) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
-        name += digits;
-    }
-    return name;
-}
-
 // The network that the user has declared: "torus:4x4".
 Result<std::optional<Torus>> torus_from_environment(Rank ranks) {
     const std::string text(text_setting("WEFT_TOPOLOGY"));
@@ -117,37 +105,30 @@ Status read_settings(Process::Parts& parts, JoinOptions& wishes) {
     return read_number("WEFT_TIMEOUT", parts.engine.timeout_ns);
 }
 
-// For the card: a rank that cannot join says so there, because the others wait for it.
-void put_refusal(RankCard& card, const Status& status) {
-    if (status.is_ok() || card.refusal != WEFT_OK) return;
-    card.refusal = status.code;
-    card.refusal_detail = last_detail();
-}
+using MakeStartup = std::function<Result<std::unique_ptr<Startup>>()>;
 
-using MakeStartup = Result<std::unique_ptr<Startup>> (*)(const weft_oob*);
-
-Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* oob) {
+Result<std::unique_ptr<Process>> join(const MakeStartup& make_startup, const weft_oob* oob) {
     Process::Parts parts;
     JoinOptions wishes;
     RankCard mine = RankCard::mine();
-    put_refusal(mine, read_settings(parts, wishes));
-    mine.settings.emplace_back("WEFT_ALGORITHM", parts.settings.selector.text());
-    mine.settings.emplace_back("WEFT_TUNING", parts.settings.selector.tuning());
-    mine.settings.emplace_back("WEFT_MODEL", parts.settings.selector.model());
+    mine.refuse(read_settings(parts, wishes));
+    mine.note_selector(parts.settings.selector);
     mine.dedicated.is_wanted = test_hooks().dedicates;
     mine.engine = parts.engine.kind;
     mine.progress = wishes.progress;
     const auto refuse = [&] { return failure(mine.refusal, "%s", mine.refusal_detail.c_str()); };
 
-    Result<std::unique_ptr<Startup>> startup = make_startup(oob);
+    Result<std::unique_ptr<Startup>> startup = make_startup();
     if (!startup.is_ok()) return mine.refusal != WEFT_OK ? refuse() : startup.status();
-    WEFT_RETURN_IF_NOT_OK(new_job().move_to(parts.job));
+    WEFT_RETURN_IF_NOT_OK(random_name().move_to(parts.job));
+    parts.process = number_of(parts.job);
+    parts.node_names = {mine.node};
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     if (oob != nullptr) parts.job_dedicated = 0;
     if (parts.rank == 0) warn_of_settings();
     Result<std::optional<Torus>> torus = torus_from_environment(parts.ranks);
-    put_refusal(mine, torus.status());
+    mine.refuse(torus.status());
     if (torus.is_ok()) parts.torus = std::move(*torus);
     parts.routes.resize(static_cast<std::size_t>(parts.ranks));
     parts.settings.selector.set_engine(parts.engine.kind);
@@ -155,7 +136,7 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
         return mine.refusal != WEFT_OK ? refuse() : make_process(std::move(parts));
 
     Result<Transports> transports = Transports::prepare(oob);
-    put_refusal(mine, transports.status());
+    mine.refuse(transports.status());
     mine.job = parts.job;
     if (transports.is_ok()) transports->write_on(mine, parts.ranks);
     Result<std::vector<std::string>> texts = (*startup)->exchange(mine.text());
@@ -166,6 +147,9 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
     parts.settings.selector.set_engine(agreed_engine(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
+    parts.node_names.assign(cards.size(), "");
+    for (std::size_t r = 0; r < cards.size(); ++r)
+        parts.node_names[static_cast<std::size_t>(parts.nodes[r])] = cards[r].node;
     const std::vector<ProgressPlace> places = progress_places(cards, parts.rank);
     const CoreOccupancy crowd(cards, parts.rank, places);
     parts.engine.may_spin = crowd.has_core_for_each_rank();
@@ -205,15 +189,21 @@ Result<std::unique_ptr<Process>> join(MakeStartup make_startup, const weft_oob* 
 }  // namespace
 
 Result<std::unique_ptr<Process>> join_job() {
-    return join([](const weft_oob*) { return startup_from_environment(); }, nullptr);
+    return join([] { return startup_from_environment(); }, nullptr);
 }
 
-Result<std::unique_ptr<Process>> join_job(const weft_oob& oob) {
+Result<std::unique_ptr<Process>> join_job(const weft_oob& oob, bool& others_are_members) {
     return join(
-        [](const weft_oob* given) {
-            return Result<std::unique_ptr<Startup>>(std::make_unique<OobStartup>(*given));
+        [&] {
+            return Result<std::unique_ptr<Startup>>(
+                std::make_unique<OobStartup>(oob, &others_are_members));
         },
         &oob);
+}
+
+Result<std::unique_ptr<Process>> join_alone() {
+    return join([] { return Result<std::unique_ptr<Startup>>(std::make_unique<Alone>()); },
+                nullptr);
 }
 
 }  // namespace weft

@@ -50,11 +50,28 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         transports.no_tcp_ = "WEFT_TRANSPORT is ucx";
         return transports;
     }
-    if (transports.wanted_ != TransportKind::tcp) {
+    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp());
+    return transports;
+}
+
+Result<Transports> Transports::prepare_bridge() {
+    Transports transports;
+    WEFT_RETURN_IF_NOT_OK(wanted_from_environment().move_to(transports.wanted_));
+    if (transports.wanted_ == TransportKind::mpi || transports.wanted_ == TransportKind::ucx)
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "WEFT_TRANSPORT = '%s', but processes of several jobs reach each other by "
+                       "shm and tcp alone; expected auto, shm or tcp",
+                       std::string(text_setting("WEFT_TRANSPORT")).c_str());
+    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp());
+    return transports;
+}
+
+Status Transports::prepare_shm_and_tcp() {
+    if (wanted_ != TransportKind::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
         if (shm.is_ok()) {
-            transports.shm_ = std::move(*shm);
-        } else if (transports.wanted_ == TransportKind::automatic &&
+            shm_ = std::move(*shm);
+        } else if (wanted_ == TransportKind::automatic &&
                    shm.status().code == WEFT_REFUSED_UNSUPPORTED) {
             std::fprintf(stderr, "weft: shm is not available, using tcp within the node: %s\n",
                          last_detail());
@@ -62,29 +79,28 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
             return shm.status();
         }
     }
-    if (transports.wanted_ == TransportKind::shm) {
-        transports.no_tcp_ = "WEFT_TRANSPORT is shm";
-        return transports;
+    if (wanted_ == TransportKind::shm) {
+        no_tcp_ = "WEFT_TRANSPORT is shm";
+        return ok;
     }
 #if WEFT_HAS_TCP
     Result<tcp::Settings> settings = tcp::Settings::from_environment();
     if (!settings.is_ok()) return settings.status();
     Result<std::unique_ptr<TcpNode>> tcp = TcpNode::prepare(*settings);
     if (tcp.is_ok()) {
-        transports.tcp_ = std::move(*tcp);
-        return transports;
+        tcp_ = std::move(*tcp);
+        return ok;
     }
     // tcp may not be needed.
-    if (transports.wanted_ == TransportKind::tcp) return tcp.status();
-    transports.no_tcp_ = last_detail();
-    transports.no_tcp_code_ = tcp.status().code;
+    if (wanted_ == TransportKind::tcp) return tcp.status();
+    no_tcp_ = last_detail();
+    no_tcp_code_ = tcp.status().code;
 #else
-    transports.no_tcp_ = std::string("tcp is not in this build: ") + WEFT_TCP_ABSENCE;
-    if (transports.wanted_ == TransportKind::tcp)
-        return failure(WEFT_REFUSED_UNSUPPORTED, "WEFT_TRANSPORT = 'tcp', but %s",
-                       transports.no_tcp_.c_str());
+    no_tcp_ = std::string("tcp is not in this build: ") + WEFT_TCP_ABSENCE;
+    if (wanted_ == TransportKind::tcp)
+        return failure(WEFT_REFUSED_UNSUPPORTED, "WEFT_TRANSPORT = 'tcp', but %s", no_tcp_.c_str());
 #endif
-    return transports;
+    return ok;
 }
 
 // Without it, other nodes are reached by tcp, unless the program insists.

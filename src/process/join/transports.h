@@ -33,6 +33,8 @@ class Transports {
   public:
     // `oob`: null if there is none.
     static Result<Transports> prepare(const weft_oob* oob);
+    // For processes of several jobs, which reach each other by shm and tcp alone.
+    static Result<Transports> prepare_bridge();
 
     // Writes on the card how at most `ranks` ranks can reach this one.
     void write_on(RankCard& card, Rank ranks) const;
@@ -44,6 +46,7 @@ class Transports {
   private:
     static Result<TransportKind> wanted_from_environment();
     Status prepare_ucx();
+    Status prepare_shm_and_tcp();
     Status connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts);
     Status connect_mpi(Process::Parts& parts);
     Status connect_ucx(const std::vector<RankCard>& cards, const JobKey& key,

@@ -1,0 +1,56 @@
+// Groups of processes of several jobs: groups_program.cpp says what must hold.
+#include "support/surroundings.h"
+#include "support/test.h"
+
+namespace weft::test::groups_test {
+
+class GroupsOfSeveralJobs : public testing::TestWithParam<Driven> {
+  protected:
+    static Finished expect(const std::string& arguments) {
+        const auto& [where, engine] = GetParam();
+        return expect_success(std::string(where.settings) + " " + settings_of(engine) + " " +
+                              WEFT_BUILD_DIR "/tests/conformance/groups_program " + arguments);
+    }
+    void SetUp() override {
+        const auto& [where, engine] = GetParam();
+        if (where.ucx != nullptr) GTEST_SKIP() << "processes of several jobs do not use UCX";
+        if (where.has_nodes) GTEST_SKIP() << "the processes are not started on nodes";
+        for (const std::string& absence : {where.absence(), absence_of(engine)}) {
+            if (!absence.empty()) GTEST_SKIP() << absence;
+        }
+        if (!runs_all() && where.has_one_engine)
+            GTEST_SKIP() << "these settings only in a run of all tests";
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Jobs, GroupsOfSeveralJobs,
+                         testing::ValuesIn(driven_by({"manual", "thread", "kernel"})),
+                         Everywhere::name_of);
+
+TEST_P(GroupsOfSeveralJobs, MayBeMadeInAnyOrder) { expect("in_order 0 1 2 3 4 5"); }
+
+TEST_P(GroupsOfSeveralJobs, LeaveNothingBehind) {
+    if (!runs_all() && std::get<1>(GetParam()) != std::string("thread"))
+        GTEST_SKIP() << "with this engine only in a run of all tests";
+    const Finished done = expect(runs_all() ? "many 48" : "many 3");
+    std::printf("%s", done.out.c_str());
+}
+
+TEST_P(GroupsOfSeveralJobs, AreNamedByTheirFailures) { expect("failure 0"); }
+
+TEST_P(GroupsOfSeveralJobs, OutliveAProcessThatIsKilled) {
+    std::string times;
+    for (int i = 0; i < (runs_all() ? 100 : 3); ++i)
+        times += " " + std::to_string(300 + i * 2711 % 20000);
+    expect("killed" + times);
+}
+
+// They are not where messages of several jobs go.
+TEST(GroupsOfSeveralJobsOverUcx, AreRefused) {
+    if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
+    const Finished done = expect_failure(
+        "WEFT_TRANSPORT=ucx UCX_TLS=tcp UCX_NET_DEVICES=lo UCX_LOG_LEVEL=error " WEFT_BUILD_DIR
+        "/tests/conformance/groups_program failure 0",
+        "processes of several jobs reach each other by shm and tcp alone");
+}
+
+}  // namespace weft::test::groups_test
