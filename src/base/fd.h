@@ -32,6 +32,8 @@ class Fd {
     int get() const { return fd_; }
     // It is never closed.
     void keep_open() { fd_ = -1; }
+    // The caller closes it.
+    int release() { return std::exchange(fd_, -1); }
     explicit operator bool() const { return fd_ >= 0; }
 
   private:

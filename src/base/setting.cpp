@@ -180,6 +180,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
+// What an item takes today for a value that it took once.
+std::string_view present_value(std::string_view item, std::string_view value) {
+    for (const SettingInfo& setting : setting_table) {
+        if (setting.is_item() && setting.name == item &&
+            is_one_of(setting.form.former_values, value))
+            return setting.form.instead;
+    }
+    return value;
+}
+
 std::string unknown(std::string_view name) {
     const std::string text = std::string(name) + " is not a setting of Weft and has no effect";
     const SettingInfo* nearest = nullptr;
@@ -299,7 +309,7 @@ std::vector<std::string> setting_warnings(std::span<const char* const> environme
             for (const std::string& item : former.items) {
                 if (name != former_setting(former.beginning, item)) continue;
                 warning.clear();
-                if (!value.empty() && !former.add(name, item, value))
+                if (!value.empty() && !former.add(name, item, present_value(item, value)))
                     warning = name + " has no effect: " + former.list + " has " + item;
             }
         }

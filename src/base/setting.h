@@ -63,6 +63,7 @@ struct SettingInfo {
     const char* if_unset = "";
     const char* purpose = "";
     bool is_agreed = false;  // shapes messages or their order: all ranks must have the same
+    bool is_secret = false;  // its value is not shown
 
     constexpr bool is_item() const {
         return section && std::string_view(section).starts_with("WEFT_");
@@ -87,9 +88,6 @@ inline constexpr SettingInfo setting_table[] = {
      "seconds that a peer's host may be silent until the peer is lost"},
     {"WEFT_RENDEZVOUS", "Networks", SettingForm::bytes(0, 1 << 30), "each transport's own",
      "the size from which messages wait for their receiver", true},
-    {"WEFT_SHM_LARGE", "Networks",
-     SettingForm::words("ring or vm_readv", "ordinary or streaming", "ring"), "ring",
-     "how large messages travel in shared memory"},
     {"WEFT_RESOURCES", "Networks", SettingForm::text("a list such as connections=2,shm_ring=1M"),
      "each item's own", "connections, buffers and wake-ups"},
     {"connections", "WEFT_RESOURCES",
@@ -100,6 +98,9 @@ inline constexpr SettingInfo setting_table[] = {
      "when connections are made", true},
     {"shm_ring", "WEFT_RESOURCES", SettingForm::bytes(16 << 10, 64 << 20),
      "the second-level cache's size", "the size of a ring in shared memory, a power of two"},
+    {"shm_large", "WEFT_RESOURCES",
+     SettingForm::words("ring or vm_readv", "ordinary or streaming", "ring"), "ring",
+     "how large messages travel in shared memory"},
     // (At most what the operating system takes.)
     {"queue_depth", "WEFT_RESOURCES", SettingForm::whole_number(8, 32'768), "1024",
      "how many entries io_uring gets at a time"},
@@ -124,8 +125,11 @@ inline constexpr SettingInfo setting_table[] = {
      "seconds that a blocking call without a deadline may take"},
     {"WEFT_STATS", "Results, errors and statistics", SettingForm::words("0, 1 or all"), "0",
      "each rank prints at its end what it did"},
-    {"WEFT_STARTUP_DIR", "Starting a job", SettingForm::text("an absolute path"),
-     "the launcher knows them", "the directory by which ranks find each other"},
+    {"WEFT_STARTUP", "Starting a job", SettingForm::text("tcp://HOST:PORT or an absolute path"),
+     "the launcher knows", "where the ranks find each other"},
+    {"WEFT_JOB_KEY", "Starting a job", SettingForm::text("a secret, the same on every rank"),
+     "the launcher's, or the job's public names", "by which ranks authenticate each other", false,
+     true},
     {"WEFT_STARTUP_TIMEOUT", "Starting a job", SettingForm::seconds(), "60",
      "seconds that a rank waits for the others to join"},
     {"WEFT_BLOCKING", "MPI programs", SettingForm::zero_or_one(), "0",
@@ -139,6 +143,7 @@ inline constexpr SettingInfo setting_table[] = {
     {"WEFT_RANK"},
     {"WEFT_RANKS"},
     {"WEFT_STARTUP_FD"},
+    {"WEFT_STARTUP_DIR"},  // the former name of WEFT_STARTUP, for a path
     {"WEFT_PRELOAD_CHECK", nullptr, SettingForm::zero_or_one()},
     {"WEFT_PRELOAD_PID"},
 };

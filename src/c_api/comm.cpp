@@ -49,10 +49,10 @@ void tell_statistics(Process& process) {
     const std::int64_t saved = process.saved_bytes();
     const std::string shorter =
         saved > 0 ? "; wire formats saved " + std::to_string(saved) + " bytes of messages" : "";
-    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s%s\n", process.rank(),
-                 static_cast<unsigned long long>(process.executor().started()),
+    std::fprintf(stderr, "weft: rank %d: %llu operations, engine %s%s%s%s%s; started by %s\n",
+                 process.rank(), static_cast<unsigned long long>(process.executor().started()),
                  traits(engine.kind()).name, wakes(process), offloaded.empty() ? "" : "; ",
-                 offloaded.c_str(), shorter.c_str());
+                 offloaded.c_str(), shorter.c_str(), process.startup().c_str());
 }
 
 weft_comm handle(Process& process, const Communicator* made) {

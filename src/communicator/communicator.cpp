@@ -347,6 +347,16 @@ Status Communicator::broken_status(const Request& request, const Failure& failed
     }
 }
 
+// The end of the sentence about a lost rank that this one could not reach.
+std::string Communicator::vain_call(Rank lost) const {
+    const Transport* const route = lost >= 0 ? host_.executor.route(lost) : nullptr;
+    const std::string call = route != nullptr ? route->vain_call(lost) : "";
+    if (call.empty()) return "";
+    const Rank own = group_.members[static_cast<std::size_t>(rank())];
+    return "; rank " + std::to_string(own) + " of the job has called it in vain at " + call +
+           " (WEFT_INTERFACES chooses other interfaces)";
+}
+
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {
     const NamedRank who = name_of(group_, failed.rank);
     switch (failed.code) {
@@ -417,10 +427,11 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                 "them, kernel and auto use their own thread",
                 what.c_str(), name_.c_str(), who.rank, who.of);
         default:
-            return failure_of_rank(failed.code, failed.rank,
-                                   "%s on %s: rank %d of the %s is out of reach: its host is dead, "
-                                   "the link to it is cut, or its bytes are not Weft's",
-                                   what.c_str(), name_.c_str(), who.rank, who.of);
+            return failure_of_rank(
+                failed.code, failed.rank,
+                "%s on %s: rank %d of the %s is out of reach: its host is dead, "
+                "the link to it is cut, or its bytes are not Weft's%s",
+                what.c_str(), name_.c_str(), who.rank, who.of, vain_call(failed.rank).c_str());
     }
 }
 

@@ -134,6 +134,7 @@ class Communicator {
 
   private:
     friend class Process;
+    std::string vain_call(Rank lost) const;
 
     Failure own_failure(weft_status code, const char* sentence) const;
     Failure refusal(const char* why) const;

@@ -44,6 +44,7 @@ Process::Process(Parts parts)
     : rank_(parts.rank),
       ranks_(parts.ranks),
       job_(std::move(parts.job)),
+      startup_(std::move(parts.startup)),
       topology_(parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_))
                                     : parts.nodes),
       torus_(std::move(parts.torus)),

@@ -27,6 +27,7 @@ class Process {
         Rank rank = 0;
         Rank ranks = 1;
         std::string job;            // the same on all ranks of this job, and on no others
+        std::string startup;        // what told this process its rank
         std::uint64_t process = 0;  // random, of this process
         std::vector<Rank> nodes;    // by rank of the job, equal if they share one; empty: all do
         std::vector<std::string> node_names{};  // by that number
@@ -54,6 +55,7 @@ class Process {
     Rank rank() const { return rank_; }
     Rank ranks() const { return ranks_; }
     const std::string& job() const { return job_; }
+    const std::string& startup() const { return startup_; }
     Outside& outside() { return outside_; }
     Engine& engine() { return engine_; }
     Executor& executor() { return executor_; }
@@ -121,6 +123,7 @@ class Process {
     Rank rank_;
     Rank ranks_;
     std::string job_;
+    std::string startup_;
     Topology topology_;
     std::optional<Torus> torus_;
     std::vector<std::unique_ptr<Transport>> transports_;

@@ -66,14 +66,17 @@ bool read_all(int fd, std::string& data) {
 // directory again: that makes NFS ask the server.
 class SharedFiles {
   public:
-    explicit SharedFiles(std::string path) : path_(std::move(path)) {}
+    SharedFiles(std::string path, std::string setting)
+        : path_(std::move(path)), setting_(std::move(setting)) {}
 
     const std::string& path() const { return path_; }
+    // The setting that names the directory.
+    const std::string& setting() const { return setting_; }
 
     // Makes the directory, if there is none, with access for the user only.
     Status make_directory() {
         if (::mkdir(path_.c_str(), S_IRWXU) == 0 || errno == EEXIST) return ok;
-        return failure(WEFT_REFUSED_SETTING, "cannot make WEFT_STARTUP_DIR = '%s': %s",
+        return failure(WEFT_REFUSED_SETTING, "cannot make %s = '%s': %s", setting_.c_str(),
                        path_.c_str(), std::strerror(errno));
     }
 
@@ -139,7 +142,7 @@ class SharedFiles {
         Fd directory(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!directory) {
             if (is_absent()) return std::optional<Fd>();
-            return failure(WEFT_REFUSED_SETTING, "cannot open WEFT_STARTUP_DIR = '%s': %s",
+            return failure(WEFT_REFUSED_SETTING, "cannot open %s = '%s': %s", setting_.c_str(),
                            path_.c_str(), std::strerror(errno));
         }
         WEFT_RETURN_IF_NOT_OK(check_owner(directory.get(), path_));
@@ -172,6 +175,7 @@ class SharedFiles {
     std::string path_of(const std::string& name) const { return path_ + "/" + name; }
 
     std::string path_;
+    std::string setting_;
 };
 
 // A stamp of an exchange, or a mark of a rank: random, and so unique.
@@ -222,8 +226,11 @@ std::optional<std::vector<std::string>> parse_list(std::string_view text) {
 
 class Directory final : public Startup {
   public:
-    Directory(Rank rank, Rank ranks, std::string path, std::int64_t timeout_ns)
-        : rank_(rank), ranks_(ranks), files_(std::move(path)), timeout_ns_(timeout_ns) {}
+    Directory(const JobRank& place, std::string path, std::string setting)
+        : rank_(place.rank),
+          ranks_(place.ranks),
+          files_(std::move(path), std::move(setting)),
+          timeout_ns_(place.timeout_ns) {}
 
     Rank rank() const override { return rank_; }
     Rank ranks() const override { return ranks_; }
@@ -344,16 +351,15 @@ class Directory final : public Startup {
         if (*is_first) return ok;
         return failure(
             WEFT_REFUSED_STATE,
-            "rank %d has already joined in WEFT_STARTUP_DIR = '%s': the directory belongs to "
-            "another job, or another process has this number",
-            rank_, files_.path().c_str());
+            "rank %d has already joined in %s = '%s': the directory belongs to another job, or "
+            "another process has this number",
+            rank_, files_.setting().c_str(), files_.path().c_str());
     }
 
     Status used_before(const std::string& name) const {
-        return failure(
-            WEFT_REFUSED_STATE,
-            "%s/%s belongs to another job; every job needs its own, empty WEFT_STARTUP_DIR",
-            files_.path().c_str(), name.c_str());
+        return failure(WEFT_REFUSED_STATE,
+                       "%s/%s belongs to another job; every job needs its own, empty %s",
+                       files_.path().c_str(), name.c_str(), files_.setting().c_str());
     }
 
     // Polls with a growing backoff until it is there. After the deadline `late` says who is
@@ -372,9 +378,10 @@ class Directory final : public Startup {
                 const Rank rank = late();
                 return failure_of_rank(
                     WEFT_REFUSED_STATE, rank,
-                    "rank %d had not joined in WEFT_STARTUP_DIR = '%s' after %g s; "
-                    "WEFT_STARTUP_TIMEOUT sets how long to wait",
-                    rank, files_.path().c_str(), static_cast<double>(timeout_ns_) / 1e9);
+                    "rank %d had not joined in %s = '%s' after %g s; WEFT_STARTUP_TIMEOUT sets how "
+                    "long to wait",
+                    rank, files_.setting().c_str(), files_.path().c_str(),
+                    static_cast<double>(timeout_ns_) / 1e9);
             }
             ::usleep(static_cast<useconds_t>(std::min(pause_ns, left_ns) / 1000 + 1));
         }
@@ -401,8 +408,9 @@ class Directory final : public Startup {
 
 }  // namespace
 
-std::unique_ptr<Startup> startup_in_directory(const JobRank& place, std::string path) {
-    return std::make_unique<Directory>(place.rank, place.ranks, std::move(path), place.timeout_ns);
+std::unique_ptr<Startup> startup_in_directory(const JobRank& place, std::string path,
+                                              std::string setting) {
+    return std::make_unique<Directory>(place, std::move(path), std::move(setting));
 }
 
 }  // namespace weft

@@ -1,14 +1,19 @@
-// Startup from the environment: the socket of `weft run`, a shared directory, or PMIx or PMI of a
-// launcher for MPI; any other process is alone. Not thread safe; used once, while the process
-// joins.
+// Startup from the environment. Not thread safe; used once, while the process joins. In this order:
 //
-// WEFT_* comes first: it was set for Weft, perhaps under an MPI launcher, whose variables are
-// inherited.
+//   1  what is set for Weft: WEFT_STARTUP=tcp://HOST:PORT, with WEFT_RANK and WEFT_RANKS;
+//   2  the socket of `weft run`, or a shared directory, which is also set for Weft;
+//   3  PMIx, then PMI, of a launcher for MPI;
+//   4  RANK (or the index of a Kubernetes job), WORLD_SIZE and MASTER_ADDR;
+//   5  a step of Slurm;
+//   6  none: a job of one rank. If a variable says that there are more, it says so.
+//
+// Variables are inherited, so those of several launchers may be there: a launcher of MPIs is
+// started in a step of Slurm, not the other way, and what is set for Weft was set last. Their sizes
+// may differ.
 #include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
@@ -16,16 +21,11 @@
 #include "base/setting.h"
 #include "startup/key_value.h"
 #include "startup/kinds.h"
+#include "startup/numbered.h"
+#include "startup/variables.h"
 
 namespace weft {
 namespace {
-
-bool is_set(const char* name) { return std::getenv(name) != nullptr; }
-
-// Of a variable that a launcher sets, Weft's or another.
-Setting whole_number(const char* name, std::int64_t min, std::int64_t max) {
-    return number_setting(SettingInfo{name, nullptr, SettingForm::whole_number(min, max)});
-}
 
 // WEFT_RANK, WEFT_RANKS and WEFT_STARTUP_TIMEOUT.
 Result<JobRank> place_from_environment() {
@@ -33,7 +33,7 @@ Result<JobRank> place_from_environment() {
         if (std::getenv(name) != nullptr) continue;
         return failure(WEFT_REFUSED_SETTING,
                        "%s is not set; expected WEFT_RANK, WEFT_RANKS and either WEFT_STARTUP_FD "
-                       "(from weft run) or WEFT_STARTUP_DIR together",
+                       "(from weft run) or WEFT_STARTUP together",
                        name);
     }
     const Setting ranks = whole_number("WEFT_RANKS", 1, wire_ranks_max);
@@ -69,12 +69,67 @@ Result<std::unique_ptr<Startup>> launched(const JobRank& place, const char* text
     return startup_by_weft_run(place, fd);
 }
 
-Result<std::unique_ptr<Startup>> in_directory(const JobRank& place, const std::string& path) {
-    if (!path.starts_with('/')) {
-        return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP_DIR = '%s'; expected an absolute path",
-                       path.c_str());
+// The setting that says where the ranks meet, and what it says.
+struct Meet {
+    const char* setting = nullptr;  // null: none does
+    std::string at{};
+};
+
+Meet meeting_place() {
+    for (const char* setting : {"WEFT_STARTUP", "WEFT_STARTUP_DIR"}) {
+        if (!variable(setting).empty()) return {setting, std::string(variable(setting))};
     }
-    return startup_in_directory(place, path);
+    return {};
+}
+
+constexpr std::string_view over_tcp = "tcp://";
+
+bool is_over_tcp(const Meet& meet) {
+    return meet.at.starts_with(over_tcp) && meet.setting == std::string_view("WEFT_STARTUP");
+}
+
+// A job of one rank meets nobody.
+Result<std::unique_ptr<Startup>> by_network([[maybe_unused]] const JobRank& place,
+                                            [[maybe_unused]] const MeetingPoint& point) {
+    if (place.ranks == 1) return std::unique_ptr<Startup>(std::make_unique<Alone>());
+#if WEFT_HAS_TCP
+    return startup_at(place, point);
+#else
+    return failure(WEFT_REFUSED_UNSUPPORTED, "%s, but tcp is not in this build: %s",
+                   point.said_by.c_str(), WEFT_TCP_ABSENCE);
+#endif
+}
+
+// "tcp://node1:7000", "tcp://[fd00::1]:7000"
+Result<std::unique_ptr<Startup>> at_address(const JobRank& place, const Meet& meet) {
+    std::string host = meet.at.substr(over_tcp.size());
+    const std::size_t colon = host.rfind(':');
+    const std::int64_t port =
+        colon == host.npos ? 0 : parse_whole_number(host.substr(colon + 1)).value_or(0);
+    host = host.substr(0, colon);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    else if (host.find(':') != host.npos)
+        host.clear();  // an address of IPv6, of which the port may be a part
+    if (host.empty() || port < 1 || port > std::numeric_limits<std::uint16_t>::max()) {
+        return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP = '%s'; expected tcp://HOST:PORT",
+                       meet.at.c_str());
+    }
+    MeetingPoint point;
+    point.host = host;
+    point.ports = {static_cast<std::uint16_t>(port)};
+    point.job = meet.at + "\n" + std::to_string(place.ranks);
+    point.said_by = "WEFT_STARTUP = '" + meet.at + "'";
+    return by_network(place, point);
+}
+
+Result<std::unique_ptr<Startup>> in_directory(const JobRank& place, const Meet& meet) {
+    if (!meet.at.starts_with('/')) {
+        const bool is_former = meet.setting == std::string_view("WEFT_STARTUP_DIR");
+        return failure(WEFT_REFUSED_SETTING, "%s = '%s'; expected %san absolute path", meet.setting,
+                       meet.at.c_str(), is_former ? "" : "tcp://HOST:PORT or ");
+    }
+    return startup_in_directory(place, meet.at, meet.setting);
 }
 
 // PMI_RANK, PMI_SIZE and PMI_FD.
@@ -102,94 +157,68 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
                           static_cast<int>(**fd));
 }
 
-// Without --mpi, srun's tasks cannot find each other, which is rarely intended.
-void warn_of_lone_tasks() {
-    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
-    const char* task = std::getenv("SLURM_PROCID");
-    if (tasks == nullptr || task == nullptr || std::string_view(tasks) == "1" ||
-        std::string_view(task) != "0")
-        return;
-    std::fprintf(
-        stderr,
-        "weft: srun has started %s tasks that cannot find each other: each is a job of one "
-        "rank; with srun --mpi=pmix or --mpi=pmi2 they are one job\n",
-        tasks);
-}
-
-// Launchers tell a rank its place by these, but not how to find the others.
-struct PlaceVariables {
-    const char* rank;
-    const char* ranks;
-    bool shows_launcher;  // the rank alone says that there is a launcher
-};
-
-constexpr PlaceVariables place_variables[] = {
-    {"RANK", "WORLD_SIZE", false},  // torchrun
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", true},
-    {"PMI_RANK", "PMI_SIZE", true},
-    {"SLURM_PROCID", "SLURM_NTASKS", false},  // a batch script is task 0, perhaps the only one
-};
-
-bool is_place_of_several(const PlaceVariables& place) {
-    if (const char* ranks = std::getenv(place.ranks))
-        return parse_whole_number(ranks).value_or(1) > 1;
-    return place.shows_launcher && is_set(place.rank);
-}
-
-void warn_of_lone_rank() {
-    for (const PlaceVariables& place : place_variables) {
-        if (!is_place_of_several(place)) continue;
-        // srun's own variable is about this step, and warn_of_lone_tasks() has read it.
-        if (place.ranks == std::string_view("SLURM_NTASKS") && is_set("SLURM_STEP_NUM_TASKS"))
-            continue;
-        const char* ranks = std::getenv(place.ranks);
-        const char* rank = std::getenv(place.rank);
-        std::fprintf(stderr,
-                     "weft: %s=%s, but Weft does not start by %s and %s alone: rank %s is a job of "
-                     "one rank; with WEFT_RANK=$%s, WEFT_RANKS=$%s and "
-                     "WEFT_STARTUP_DIR=/shared/folder, or started by weft run, they are one job\n",
-                     ranks ? place.ranks : place.rank, ranks ? ranks : rank, place.rank,
-                     place.ranks, rank ? rank : "(not set)", place.rank, place.ranks);
-        return;
-    }
-}
-
 bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }
 bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
 
-// Startup from the variables of an MPI launcher, if there is one.
-Result<std::unique_ptr<Startup>> launched_as_mpi() {
+bool is_told_by_weft() {
+    constexpr const char* names[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD"};
+    return meeting_place().setting != nullptr || std::ranges::any_of(names, is_set);
+}
+
+Result<std::unique_ptr<Startup>> told_by_weft() {
+    Result<JobRank> place = place_from_environment();
+    if (!place.is_ok()) return place.status();
+    const Meet meet = meeting_place();
+    if (is_over_tcp(meet)) return at_address(*place, meet);
+    const char* fd = std::getenv("WEFT_STARTUP_FD");
+    if ((fd == nullptr) == (meet.setting == nullptr)) {
+        return failure(WEFT_REFUSED_SETTING,
+                       "%s WEFT_STARTUP_FD and %s are set; expected one of them",
+                       fd == nullptr ? "none of" : "both",
+                       meet.setting != nullptr ? meet.setting : "WEFT_STARTUP");
+    }
+    return fd != nullptr ? launched(*place, fd) : in_directory(*place, meet);
+}
+
+// Startup from the variables of another launcher, if there is one.
+Result<std::unique_ptr<Startup>> told_by_others() {
     std::int64_t timeout_ns = JobRank().timeout_ns;
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_STARTUP_TIMEOUT", timeout_ns));
     if (speaks_pmix()) return startup_by_pmix(timeout_ns);
     if (speaks_pmi()) return by_pmi(timeout_ns);
-    warn_of_lone_tasks();
+    const Result<std::optional<Numbered>> numbered = numbered_by_launcher();
+    if (!numbered.is_ok()) return numbered.status();
+    if (*numbered) return by_network((*numbered)->place, (*numbered)->point);
     warn_of_lone_rank();
     return std::unique_ptr<Startup>(std::make_unique<Alone>());
 }
 
-bool is_told_by_weft() {
-    constexpr const char* names[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD",
-                                     "WEFT_STARTUP_DIR"};
-    return std::ranges::any_of(names, is_set);
-}
-
 }  // namespace
 
-bool is_rank_of_a_job() { return is_told_by_weft() || speaks_pmix() || speaks_pmi(); }
+bool is_rank_of_a_job() {
+    if (is_told_by_weft() || speaks_pmix() || speaks_pmi()) return true;
+    const Result<std::optional<Numbered>> numbered = numbered_by_launcher();
+    return !numbered.is_ok() || *numbered;
+}
+
+std::string startup_source() {
+    const Meet meet = meeting_place();
+    if (is_over_tcp(meet)) return "WEFT_STARTUP, " + meet.at;
+    if (is_set("WEFT_STARTUP_FD")) return "weft run";
+    if (meet.setting != nullptr) return std::string(meet.setting) + ", the directory " + meet.at;
+    if (speaks_pmix()) return "PMIx";
+    if (speaks_pmi()) return "PMI";
+    const Result<std::optional<Numbered>> numbered = numbered_by_launcher();
+    if (!numbered.is_ok()) return std::string("refused: ") + last_detail();
+    if (*numbered) return (*numbered)->source + ": " + (*numbered)->point.said_by;
+    return "none, a job of one rank";
+}
 
 Result<std::unique_ptr<Startup>> startup_from_environment() {
-    if (!is_told_by_weft()) return launched_as_mpi();
-    Result<JobRank> place = place_from_environment();
-    if (!place.is_ok()) return place.status();
-    const char* fd = std::getenv("WEFT_STARTUP_FD");
-    const char* directory = std::getenv("WEFT_STARTUP_DIR");
-    if ((fd == nullptr) == (directory == nullptr)) {
-        return failure(WEFT_REFUSED_SETTING,
-                       "%s WEFT_STARTUP_FD and WEFT_STARTUP_DIR are set; expected one of them",
-                       fd == nullptr ? "none of" : "both");
-    }
-    return fd != nullptr ? launched(*place, fd) : in_directory(*place, directory);
+    Result<std::unique_ptr<Startup>> startup =
+        is_told_by_weft() ? told_by_weft() : told_by_others();
+    if (startup.is_ok()) (*startup)->set_source(startup_source());
+    return startup;
 }
 
 }  // namespace weft

@@ -26,19 +26,27 @@ struct StartupDeadline {
 // Waits until the socket is ready for `events` (of poll), or closed.
 Status wait_for_launcher(int fd, short events, const StartupDeadline& deadline);
 
-// The protocol between a rank and its launcher, over the socket WEFT_STARTUP_FD.
+// The protocol between a rank and the server of cards: its launcher, over the socket
+// WEFT_STARTUP_FD, or rank 0 (card_host.h).
 //
-// An exchange, in the byte order of the machine both run on:
-//   rank to launcher    WireSize n, then the n bytes of its card
-//   launcher to rank    once all have asked: WireAnswer::cards, the JobKey, then by rank WireSize n
-//                       and n bytes
-//                    or WireAnswer::rank_ended, then WireSize: the first rank that ended
+// An exchange, in the byte order of the machines:
+//   rank to server    WireSize n, then the n bytes of its card
+//   server to rank    once all have asked: WireAnswer::cards, a JobKey, then by rank WireSize n
+//                     and n bytes
+//                  or WireAnswer::rank_ended, then WireSize: the first rank that ended
 // A rank may do several exchanges; its k-th matches the k-th of every other rank. The key is always
 // the same.
+// Rank 0 may also answer by rank_missing, and the rank that has not come in time; or at once, by
+// rank_taken and the rank, to a second process of that number.
 
 using WireSize = std::uint32_t;
 
-enum class WireAnswer : std::uint32_t { cards = 0x57454654, rank_ended = 0x57454645 };
+enum class WireAnswer : std::uint32_t {
+    cards = 0x57454654,
+    rank_ended = 0x57454645,
+    rank_missing = 0x5745464d,
+    rank_taken = 0x57454653,
+};
 
 inline constexpr WireSize wire_card_bytes_max = 1u << 20;
 inline constexpr WireSize wire_ranks_max = 1u << 16;

@@ -18,7 +18,9 @@ class OobStartup final : public Startup {
   public:
     // `others_are_members`: set if an exchange is refused for that reason.
     explicit OobStartup(const weft_oob& oob, bool* others_are_members = nullptr)
-        : oob_(oob), others_are_members_(others_are_members) {}
+        : oob_(oob), others_are_members_(others_are_members) {
+        set_source("weft_comm_from_oob");
+    }
 
     Rank rank() const override { return oob_.rank; }
     Rank ranks() const override { return oob_.ranks; }

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/job_key.h"
@@ -28,6 +29,11 @@ class Startup {
     // Fails when a rank ends before it gives its card, or does not give it in time.
     virtual Result<std::vector<std::string>> exchange(const std::string& card) = 0;
 
+    // The address by which the other ranks reach this one over a network, if the startup knows it:
+    // a text as WEFT_INTERFACES takes it. Empty: it does not. Collective and blocking, before the
+    // exchange of cards.
+    virtual Result<std::string> own_address() { return std::string(); }
+
     // After an exchange: what to report for `seen`, a failure to reach a rank. If the launcher
     // knows that another rank ended first, it names that one instead.
     virtual Status cause_of(const Status& seen) { return seen; }
@@ -35,13 +41,22 @@ class Startup {
     // Random, the same on every rank of the job and on no other; valid after an exchange.
     const JobKey& key() const { return key_; }
 
+    // What told this process its rank: "weft run".
+    const std::string& source() const { return source_; }
+    void set_source(std::string source) { source_ = std::move(source); }
+
   protected:
     JobKey key_{};
+
+  private:
+    std::string source_;
 };
 
-// The startup that the environment asks for: `weft run`, any other launcher with a directory, a
-// launcher that speaks PMIx or PMI, or a job of one rank.
+// The startup that the environment asks for (environment.cpp).
 Result<std::unique_ptr<Startup>> startup_from_environment();
+
+// Its source, without joining.
+std::string startup_source();
 
 // Whether the environment says that a launcher has started this process as a rank.
 bool is_rank_of_a_job();

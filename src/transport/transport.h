@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -235,6 +236,9 @@ class Combining {
 class Transport : public CompletionSource {
   public:
     virtual Usage usage() const { return {}; }
+    // For a sentence about a peer that was lost without having been reached: from where and at what
+    // addresses this rank has called it. Empty: it was reached, or not called.
+    virtual std::string vain_call(Rank) const { return {}; }
     // How many messages, or their announcements, came before their receive. Any thread may ask.
     virtual std::uint64_t unexpected_messages() const { return 0; }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/tcp/address.h"
+#include "tcp/address.h"
 #include "transport/tcp/connect.h"
 
 namespace weft::test {

@@ -11,7 +11,7 @@
 #include "support/surroundings.h"
 #include "support/test.h"
 #if WEFT_HAS_TCP
-#include "transport/tcp/handshake.h"
+#include "tcp/handshake.h"
 
 namespace weft::test::hostile_test {
 

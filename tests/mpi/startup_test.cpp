@@ -38,6 +38,14 @@ TEST_P(MpiLaunched, ALauncherBelowAnMpisIsTheOneThatCounts) {
     expect_success(mpi().job(2, WEFT_BUILD_DIR "/weft run -n 3 " + startup_rank + "exchange"));
 }
 
+// Variables of an outer launcher, or of the program's own use of PyTorch, are no matter.
+TEST_P(MpiLaunched, AnMpisLauncherBelowOthersIsTheOneThatCounts) {
+    const std::string outer =
+        "RANK=0 WORLD_SIZE=2 MASTER_ADDR=nowhere SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 "
+        "SLURM_PROCID=0 SLURM_STEP_NODELIST=nowhere";
+    shared_key(run(mpi().job(3, startup_rank + "key", outer)), 3);
+}
+
 TEST_P(MpiLaunched, WeftInfoListsTheBuildOnceAndEveryRank) {
     const Finished done = expect_success(mpi().job(2, WEFT_BUILD_DIR "/weft info"));
     std::size_t listings = 0;

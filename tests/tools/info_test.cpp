@@ -141,8 +141,10 @@ TEST(Info, RenamedVariablesWorkAndAreReportedOnce) {
 TEST(Info, SaysWhatTheSettingsAre) {
     auto lines = info("WEFT_CHECK=1 WEFT_TIMEOUT=soon");
     EXPECT_EQ(lines["WEFT_CHECK"], "1: every collective first compares all ranks' calls");
-    EXPECT_EQ(lines["WEFT_SHM_LARGE"],
-              "not set (ring): how large messages travel in shared memory");
+    EXPECT_EQ(lines["WEFT_SELECT"],
+              "not set (table): how algorithms are chosen that are not named");
+    const std::string key = info("WEFT_JOB_KEY=abcdef")["WEFT_JOB_KEY"];
+    EXPECT_TRUE(key.starts_with("set: ")) << key;
     EXPECT_TRUE(contains(lines["settings"], "refused: WEFT_TIMEOUT = 'soon'; expected seconds"));
     EXPECT_FALSE(info().contains("settings"));
 }

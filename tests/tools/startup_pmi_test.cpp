@@ -23,9 +23,9 @@ class StartupPmi : public ::testing::Test {
         for (int socket : sockets_) close(socket);
     }
     static void clear() {
-        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR",
-                                 "WEFT_STARTUP_TIMEOUT", "PMI_RANK", "PMI_SIZE", "PMI_FD",
-                                 "PMI_PORT", "PMIX_NAMESPACE", "PMIX_RANK"}) {
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP",
+                                 "WEFT_STARTUP_DIR", "WEFT_STARTUP_TIMEOUT", "PMI_RANK", "PMI_SIZE",
+                                 "PMI_FD", "PMI_PORT", "PMIX_NAMESPACE", "PMIX_RANK"}) {
             unsetenv(name);
         }
     }

@@ -81,6 +81,10 @@ inline int rank_program(const std::string& behaviour) {
     if (behaviour == "die" && rank == 1) raise(SIGKILL);
     if (behaviour.starts_with("joined:"))
         return live_die_or_ask(std::move(*startup), behaviour.substr(7));
+    if (behaviour == "die-later") {
+        if (!(*startup)->own_address().is_ok()) return say_and_fail(last_detail());
+        if (rank == 1) raise(SIGKILL);
+    }
     if (behaviour.starts_with("after:")) die_or_wait_for_rank_0(rank, behaviour.substr(6));
     JobKey key{};
     for (int round = 0; round < 3; ++round) {

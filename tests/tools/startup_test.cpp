@@ -87,8 +87,8 @@ class StartupEnvironment : public ::testing::Test {
     void TearDown() override { clear(); }
 
     static void clear() {
-        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR",
-                                 "WEFT_STARTUP_TIMEOUT"}) {
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP",
+                                 "WEFT_STARTUP_DIR", "WEFT_STARTUP_TIMEOUT"}) {
             unsetenv(name);
         }
     }
@@ -126,7 +126,7 @@ TEST_F(StartupEnvironment, AProcessOfSeveralThatCannotJoinSaysSo) {
     const std::string unset =
         "env -u RANK -u WORLD_SIZE -u OMPI_COMM_WORLD_RANK "
         "-u OMPI_COMM_WORLD_SIZE -u PMI_RANK -u PMI_SIZE -u SLURM_PROCID "
-        "-u SLURM_NTASKS -u SLURM_STEP_NUM_TASKS ";
+        "-u SLURM_NTASKS -u SLURM_STEP_NUM_TASKS -u MASTER_ADDR ";
     const auto said = [&](const std::string& variables) {
         const Finished done = expect_success(unset + variables + " " + own_path + " --rank alone");
         return done.err;
@@ -149,7 +149,7 @@ TEST_F(StartupEnvironment, AProcessOfSeveralThatCannotJoinSaysSo) {
                                                rank + " and " + ranks + " alone: rank " + number +
                                                " is a job of one rank"))
                 << sentence;
-            EXPECT_TRUE(contains(sentence, "WEFT_STARTUP_DIR")) << sentence;
+            EXPECT_TRUE(contains(sentence, "WEFT_STARTUP=tcp://")) << sentence;
         }
         EXPECT_TRUE(contains(said(ranks + "=4"), "rank (not set) is a job of one rank")) << ranks;
     }
@@ -221,7 +221,7 @@ TEST_F(StartupEnvironment, RefusesHalfASetOfSettings) {
     setenv("WEFT_RANK", "0", 1);
     expect_refused(WEFT_REFUSED_SETTING, "WEFT_RANKS is not set");
     setenv("WEFT_RANKS", "2", 1);
-    expect_refused(WEFT_REFUSED_SETTING, "none of WEFT_STARTUP_FD and WEFT_STARTUP_DIR");
+    expect_refused(WEFT_REFUSED_SETTING, "none of WEFT_STARTUP_FD and WEFT_STARTUP are");
     clear();
     setenv("WEFT_STARTUP_DIR", "/tmp/job", 1);
     expect_refused(WEFT_REFUSED_SETTING, "WEFT_RANK is not set");
@@ -231,6 +231,8 @@ TEST_F(StartupEnvironment, RefusesTwoWaysAtOnce) {
     int launcher = join_as("0", "2");
     setenv("WEFT_STARTUP_DIR", "/tmp/job", 1);
     expect_refused(WEFT_REFUSED_SETTING, "both WEFT_STARTUP_FD and WEFT_STARTUP_DIR are set");
+    setenv("WEFT_STARTUP", "/tmp/job", 1);
+    expect_refused(WEFT_REFUSED_SETTING, "both WEFT_STARTUP_FD and WEFT_STARTUP are set");
     close(launcher);
 }
 
@@ -239,6 +241,9 @@ TEST_F(StartupEnvironment, RefusesADirectoryThatDependsOnWhereTheProgramIs) {
     unsetenv("WEFT_STARTUP_FD");
     setenv("WEFT_STARTUP_DIR", "job", 1);
     expect_refused(WEFT_REFUSED_SETTING, "WEFT_STARTUP_DIR = 'job'; expected an absolute path");
+    setenv("WEFT_STARTUP", "job", 1);
+    expect_refused(WEFT_REFUSED_SETTING,
+                   "WEFT_STARTUP = 'job'; expected tcp://HOST:PORT or an absolute path");
 }
 
 TEST_F(StartupEnvironment, RefusesADescriptorThatIsNoSocket) {

@@ -226,7 +226,7 @@ TEST(SettingWarnings, SayWhatAFormerNameIsNow) {
 TEST(SettingWarnings, SayWhatIsUsedInsteadOfAFormerValue) {
     EXPECT_EQ(warnings({"WEFT_ENGINE=thread:poll", "WEFT_SHM_LARGE=streaming"}),
               (Sentences{"WEFT_ENGINE=thread:poll is no longer known; thread is used instead",
-                         "WEFT_SHM_LARGE=streaming is no longer known; ring is used instead"}));
+                         "WEFT_SHM_LARGE is now WEFT_RESOURCES=shm_large=ring"}));
 }
 
 // --- The table -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // Where ranks are reached: addresses as text, the interfaces that WEFT_INTERFACES names, and cards.
-#include "transport/tcp/address.h"
+#include "tcp/address.h"
 
 #include <netinet/in.h>
 #include <sched.h>
@@ -9,6 +9,7 @@
 #include "base/fd.h"
 #include "support/limits.h"
 #include "support/test.h"
+#include "transport/tcp/card.h"
 
 namespace weft::tcp::tcp_address_test {
 
@@ -67,26 +68,52 @@ TEST(Interfaces, AreChosenWhenNoneIsNamed) {
     EXPECT_EQ(addresses->front().port(), 0);
 }
 
-// In its own network, whose only interface besides loopback is up but does not run, as for a moment
-// after it is made.
-TEST(Interfaces, ThatDoNotRunYetAreChosenBeforeTheLoopbackOne) {
-    constexpr int not_permitted = 77;
+// The choice in a network of its own, which the commands prepare. "not permitted": there can be none.
+std::string chosen_after(const std::string& commands) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
     const pid_t child = fork();
     if (child == 0) {
-        if (unshare(CLONE_NEWNET) != 0 ||
-            std::system("PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && "
-                        "ip link add v0 type veth peer name v1 && "
-                        "ip address add 10.9.9.1/24 dev v0 && ip link set v0 up") != 0)
-            _exit(not_permitted);
-        const Result<std::vector<Address>> addresses = addresses_of_interfaces("");
-        _exit(addresses.is_ok() && (*addresses).front().text() == "10.9.9.1:0" ? 0 : 1);
+        std::string text = "not permitted";
+        if (unshare(CLONE_NEWNET) == 0 &&
+            std::system(("PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && " + commands).c_str()) ==
+                0)
+            text = texts_of("");
+        _exit(write(ends[1], text.data(), text.size()) < 0);
     }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFEXITED(status));
-    if (WEXITSTATUS(status) == not_permitted)
+    close(ends[1]);
+    char text[256] = "";
+    EXPECT_GT(read(ends[0], text, sizeof text - 1), 0);
+    close(ends[0]);
+    waitpid(child, nullptr, 0);
+    return text;
+}
+
+const std::string one_pair =
+    "ip link add v0 type veth peer name v1 && ip address add 10.9.9.1/24 dev v0 && ip link set v0 "
+    "up";
+
+// An interface that is up but does not run, as for a moment after it is made.
+TEST(Interfaces, ThatDoNotRunYetAreChosenBeforeTheLoopbackOne) {
+    const std::string chosen = chosen_after(one_pair);
+    if (chosen == "not permitted")
         GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_EQ(chosen, "10.9.9.1:0 ");
+}
+
+// A bridge as containers have it, and the older one.
+TEST(Interfaces, ThatAreBridgesAreChosenLast) {
+    const std::string chosen = chosen_after(
+        "ip link add br9 type bridge && ip address add 10.8.8.1/24 dev br9 && "
+        "ip link add b0 type veth peer name b1 && ip link set b0 master br9 && ip link set b0 up "
+        "&& "
+        "ip link set b1 up && ip link set br9 up && " +
+        one_pair +
+        " && ip link set v1 up && for i in $(seq 200); do "
+        "ip -o link show v0 | grep -q 'state UP' && exit; sleep 0.02; done; exit 1");
+    if (chosen == "not permitted")
+        GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
+    EXPECT_EQ(chosen, "10.9.9.1:0 ");
 }
 
 TEST(Interfaces, ThatAreNotThereAreRefusedByName) {

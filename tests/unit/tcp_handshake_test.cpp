@@ -1,6 +1,6 @@
 // The handshake of a connection: two that hold the key prove it to each other, whatever the chunks;
 // nobody else gets through, whatever the bytes.
-#include "transport/tcp/handshake.h"
+#include "tcp/handshake.h"
 
 #include "base/random.h"
 #include "support/test.h"

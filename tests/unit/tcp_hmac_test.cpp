@@ -1,5 +1,5 @@
 // HMAC-SHA-256 against the known answers of RFC 4231.
-#include "transport/tcp/hmac.h"
+#include "tcp/hmac.h"
 
 #include "support/test.h"
 

@@ -83,7 +83,8 @@ void print_selection() {
 void print_settings() {
     for (const SettingInfo& setting : setting_table) {
         if (!setting.is_for_users()) continue;
-        const std::string text(text_setting(setting));
+        std::string text(text_setting(setting));
+        if (setting.is_secret && !text.empty()) text = "set";
         print(setting.name,
               (text.empty() ? std::string("not set (") + setting.if_unset + ")" : text) + ": " +
                   setting.purpose);
@@ -126,6 +127,7 @@ void print_info() {
     print("kernel", kernel());
     print("processor", cpu_model());
     print("cores", cores());
+    print("startup", startup_source());
     print("ptrace_scope", first_line("/proc/sys/kernel/yama/ptrace_scope"));
     print("hugepages", first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
     print_settings();

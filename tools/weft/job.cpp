@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "weft/cards.h"
+#include "startup/card_server.h"
 #include "weft/lines.h"
 #include "weft/run.h"
 #include "weft/spawn.h"

@@ -84,7 +84,8 @@ void Spawner::give_up(char what) {
 }
 
 void Spawner::become_rank(int rank, int startup_fd) {
-    ::unsetenv("WEFT_STARTUP_DIR");  // if weft run itself is a rank of a job
+    // If weft run itself is a rank of a job.
+    for (const char* name : {"WEFT_STARTUP", "WEFT_STARTUP_DIR"}) ::unsetenv(name);
     set_number("WEFT_RANK", rank);
     set_number("WEFT_RANKS", options_.ranks);
     set_number("WEFT_STARTUP_FD", startup_fd);
@@ -109,8 +110,8 @@ void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
 
     if (options_.exec_per_node) {
         // Not a rank, even if weft run itself is one.
-        for (const char* name :
-             {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) {
+        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP",
+                                 "WEFT_STARTUP_DIR"}) {
             ::unsetenv(name);
         }
     } else {

@@ -123,6 +123,7 @@ Result<std::unique_ptr<Process>> join(const MakeStartup& make_startup, const wef
     WEFT_RETURN_IF_NOT_OK(random_name().move_to(parts.job));
     parts.process = number_of(parts.job);
     parts.node_names = {mine.node};
+    parts.startup = (*startup)->source();
     parts.rank = (*startup)->rank();
     parts.ranks = (*startup)->ranks();
     if (oob != nullptr) parts.job_dedicated = 0;
@@ -135,7 +136,9 @@ Result<std::unique_ptr<Process>> join(const MakeStartup& make_startup, const wef
     if (parts.ranks == 1)
         return mine.refusal != WEFT_OK ? refuse() : make_process(std::move(parts));
 
-    Result<Transports> transports = Transports::prepare(oob);
+    Result<std::string> address = (*startup)->own_address();
+    if (!address.is_ok()) return mine.refusal != WEFT_OK ? refuse() : address.status();
+    Result<Transports> transports = Transports::prepare(oob, *address);
     mine.refuse(transports.status());
     mine.job = parts.job;
     if (transports.is_ok()) transports->write_on(mine, parts.ranks);

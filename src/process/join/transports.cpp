@@ -7,7 +7,7 @@
 #include "base/setting.h"
 #include "transport/mpi/mpi.h"
 #if WEFT_HAS_TCP
-#include "transport/tcp/address.h"
+#include "transport/tcp/card.h"
 #endif
 
 namespace weft {
@@ -30,7 +30,7 @@ Result<TransportKind> Transports::wanted_from_environment() {
     return std::ranges::find(transport_list, **name, &TransportTraits::name)->kind;
 }
 
-Result<Transports> Transports::prepare(const weft_oob* oob) {
+Result<Transports> Transports::prepare(const weft_oob* oob, const std::string& address) {
     Transports transports;
     WEFT_RETURN_IF_NOT_OK(wanted_from_environment().move_to(transports.wanted_));
     if (transports.wanted_ == TransportKind::mpi) {
@@ -50,7 +50,7 @@ Result<Transports> Transports::prepare(const weft_oob* oob) {
         transports.no_tcp_ = "WEFT_TRANSPORT is ucx";
         return transports;
     }
-    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp());
+    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp(address));
     return transports;
 }
 
@@ -62,11 +62,11 @@ Result<Transports> Transports::prepare_bridge() {
                        "WEFT_TRANSPORT = '%s', but processes of several jobs reach each other by "
                        "shm and tcp alone; expected auto, shm or tcp",
                        std::string(text_setting("WEFT_TRANSPORT")).c_str());
-    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp());
+    WEFT_RETURN_IF_NOT_OK(transports.prepare_shm_and_tcp(""));
     return transports;
 }
 
-Status Transports::prepare_shm_and_tcp() {
+Status Transports::prepare_shm_and_tcp([[maybe_unused]] const std::string& address) {
     if (wanted_ != TransportKind::tcp) {
         Result<std::unique_ptr<ShmNode>> shm = ShmNode::prepare();
         if (shm.is_ok()) {
@@ -86,6 +86,7 @@ Status Transports::prepare_shm_and_tcp() {
 #if WEFT_HAS_TCP
     Result<tcp::Settings> settings = tcp::Settings::from_environment();
     if (!settings.is_ok()) return settings.status();
+    if (settings->interfaces.empty()) settings->interfaces = address;
     Result<std::unique_ptr<TcpNode>> tcp = TcpNode::prepare(*settings);
     if (tcp.is_ok()) {
         tcp_ = std::move(*tcp);

@@ -31,8 +31,9 @@ bool has_several_interfaces(const std::vector<RankCard>& cards);
 
 class Transports {
   public:
-    // `oob`: null if there is none.
-    static Result<Transports> prepare(const weft_oob* oob);
+    // `oob`: null if there is none. `address`: by which other ranks reach this one, unless the
+    // user has said it; empty: unknown.
+    static Result<Transports> prepare(const weft_oob* oob, const std::string& address);
     // For processes of several jobs, which reach each other by shm and tcp alone.
     static Result<Transports> prepare_bridge();
 
@@ -46,7 +47,7 @@ class Transports {
   private:
     static Result<TransportKind> wanted_from_environment();
     Status prepare_ucx();
-    Status prepare_shm_and_tcp();
+    Status prepare_shm_and_tcp(const std::string& address);
     Status connect_shm(const std::vector<RankCard>& cards, Process::Parts& parts);
     Status connect_mpi(Process::Parts& parts);
     Status connect_ucx(const std::vector<RankCard>& cards, const JobKey& key,

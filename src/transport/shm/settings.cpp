@@ -47,7 +47,7 @@ Result<Settings> Settings::from_environment(std::size_t ranks_of_node) {
 
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", s.eager_threshold));
 
-    const Result<std::optional<std::string_view>> large = word_setting("WEFT_SHM_LARGE");
+    const Result<std::optional<std::string_view>> large = word_setting("shm_large");
     if (!large.is_ok()) return large.status();
     if (*large == "vm_readv") s.large = LargeMethod::vm_readv;
     return s;

@@ -21,7 +21,7 @@ struct Settings {
     // WEFT_RENDEZVOUS, in bytes. Messages larger than an eighth of the ring always wait for their
     // receive, to leave room for others.
     std::size_t eager_threshold = 8 * 1024 + 1;
-    LargeMethod large = LargeMethod::ring;  // WEFT_SHM_LARGE: one of the above, by its name
+    LargeMethod large = LargeMethod::ring;  // shm_large in WEFT_RESOURCES: one of these
 
     // As above, with rings that suit this machine's caches, smaller where there are many of them.
     static Settings defaults(std::size_t ranks_of_node);

@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "tcp/handshake.h"
 #include "transport/common/connect_setting.h"
-#include "transport/tcp/address.h"
-#include "transport/tcp/handshake.h"
+#include "transport/tcp/card.h"
 
 namespace weft {
 

@@ -66,7 +66,7 @@ class Connector {
         }
     }
     std::size_t listeners() const { return listeners_.size(); }
-    std::size_t own_links() const { return own_.size(); }
+    const std::vector<Address>& own() const { return own_; }
 
   private:
     Status watch_listeners();

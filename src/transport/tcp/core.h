@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "base/pool.h"
+#include "tcp/handshake.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/matching/post_store.h"
 #include "transport/matching/reports.h"
-#include "transport/tcp/handshake.h"
 #include "transport/tcp/lanes.h"
 #include "transport/tcp/link.h"
 #include "transport/tcp/settings.h"

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "tcp/address.h"
 #include "transport/common/dealing.h"
-#include "transport/tcp/address.h"
 #include "transport/tcp/wire.h"
 #include "transport/transport.h"
 

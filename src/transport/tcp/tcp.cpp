@@ -49,7 +49,7 @@ TcpTransport::TcpTransport(Parts parts)
         peer.rank = static_cast<Rank>(rank);
         peer.addresses = std::move(parts.peers[rank]);
         const auto links =
-            static_cast<std::uint32_t>(std::max(connector_.own_links(), peer.addresses.size()));
+            static_cast<std::uint32_t>(std::max(connector_.own().size(), peer.addresses.size()));
         peer.connections = settings.connections == 0 ? links : settings.connections;
         peer.links = std::min(links, peer.connections);
         peer.interfaces = links;
@@ -87,6 +87,21 @@ TcpTransport::~TcpTransport() {
     if (hung_up_) return;
     forget_posts();
     say_goodbye();
+}
+
+std::string TcpTransport::vain_call(Rank rank) const {
+    const Peer& peer = peers_[static_cast<std::size_t>(rank)];
+    const auto was_reached = [](const auto& shared) { return shared && shared->was_up; };
+    if (!peer.lost || peer.loss != WEFT_BROKEN_TRANSPORT || peer.addresses.empty() ||
+        std::ranges::any_of(peer.shared, was_reached))
+        return {};
+    std::string text;
+    for (const tcp::Address& address : peer.addresses)
+        text += (text.empty() ? "" : " and ") + address.text();
+    std::string from;
+    for (const tcp::Address& address : connector_.own())
+        from += (from.empty() ? " from " : " and ") + address.host();
+    return text + from;
 }
 
 // The lower rank of each pair calls; the other one only after own_call_ns.

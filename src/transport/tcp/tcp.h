@@ -76,6 +76,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
 
     const char* name() const override { return "tcp"; }
     Usage usage() const override;
+    std::string vain_call(Rank rank) const override;
     std::uint64_t unexpected_messages() const override { return unexpected.taken(); }
     Abilities abilities() const override { return {.can_sleep = true, .can_signal = true}; }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;

@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/fd.h"
+#include "tcp/handshake.h"
 #include "transport/dedicated.h"
 #include "transport/silence.h"
-#include "transport/tcp/handshake.h"
 
 namespace weft::tcp {
 

@@ -125,12 +125,12 @@ std::string Settings::environment() const {
     if (ring_bytes) resources += ",shm_ring=" + std::to_string(*ring_bytes);
     if (connections > 1) resources += ",connections=" + std::to_string(connections);
     if (queue_depth) resources += ",queue_depth=" + std::to_string(*queue_depth);
+    if (large == shm::LargeMethod::vm_readv) resources += ",shm_large=vm_readv";
     if (!resources.empty()) text += " WEFT_RESOURCES=" + resources.substr(1);
     if (offers_all) text += " WEFT_HOOK_OFFER_ALL=1";
     if (checks_calls) text += " WEFT_CHECK=1";
     if (dedicates) text += " WEFT_HOOK_DEDICATE=1";
     if (eager_threshold) text += " WEFT_RENDEZVOUS=" + std::to_string(*eager_threshold);
-    if (large == shm::LargeMethod::vm_readv) text += " WEFT_SHM_LARGE=vm_readv";
     return text;
 }
 

@@ -28,7 +28,7 @@
 #include "base/bytes.h"
 #include "base/job_key.h"
 #include "base/status.h"
-#include "transport/tcp/hmac.h"
+#include "tcp/hmac.h"
 
 namespace weft::tcp {
 
@@ -105,5 +105,9 @@ class Handshake {
     std::array<std::byte, 164> bytes_{};  // of both ends, as in the table above
     std::size_t done_ = 0;                // the number of them sent or received
 };
+
+// Moves a handshake on over its non-blocking socket, as far as that goes. Returns what poll() must
+// wait for; 0: nothing, it is proven, refused, or the other end has hung up.
+short advance(Handshake& handshake, int socket);
 
 }  // namespace weft::tcp

@@ -1,4 +1,4 @@
-#include "transport/tcp/address.h"
+#include "tcp/address.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -6,40 +6,23 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include <charconv>
 #include <memory>
+#include <string_view>
 
+#include "base/fd.h"
 #include "base/setting.h"
+
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 
 namespace weft::tcp {
 namespace {
 
 sockaddr_in& as_v4(Address& a) { return reinterpret_cast<sockaddr_in&>(a.storage); }
 sockaddr_in6& as_v6(Address& a) { return reinterpret_cast<sockaddr_in6&>(a.storage); }
-
-// An address without a port.
-std::optional<Address> parse_host(const std::string& text) {
-    Address address;
-    if (inet_pton(AF_INET, text.c_str(), &as_v4(address).sin_addr) == 1) {
-        address.storage.ss_family = AF_INET;
-        address.length = sizeof(sockaddr_in);
-        return address;
-    }
-    if (inet_pton(AF_INET6, text.c_str(), &as_v6(address).sin6_addr) == 1) {
-        address.storage.ss_family = AF_INET6;
-        address.length = sizeof(sockaddr_in6);
-        return address;
-    }
-    return std::nullopt;
-}
-
-Address copied(const sockaddr* from) {
-    Address address;
-    address.length = from->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-    memcpy(&address.storage, from, address.length);
-    return address;
-}
 
 class Interfaces {
   public:
@@ -64,15 +47,17 @@ class Interfaces {
     std::optional<Address> find(const std::string& name, int family) const {
         for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
             if (i->ifa_name == name && is_usable(*i) && i->ifa_addr->sa_family == family)
-                return copied(i->ifa_addr);
+                return Address::of(i->ifa_addr);
         }
         return std::nullopt;
     }
 
-    // In the kernel's order, the first with all of `flags` and none of `not_flags`.
-    std::optional<std::string> first(unsigned flags, unsigned not_flags) const {
+    // In the kernel's order, the first with all of `flags` and none of `not_flags`, perhaps a
+    // bridge.
+    std::optional<std::string> first(unsigned flags, unsigned not_flags, bool may_be_bridge) const {
         for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
-            if (is_usable(*i) && (i->ifa_flags & (flags | not_flags)) == flags)
+            if (is_usable(*i) && (i->ifa_flags & (flags | not_flags)) == flags &&
+                (may_be_bridge || !is_bridge(i->ifa_name)))
                 return std::string(i->ifa_name);
         }
         return std::nullopt;
@@ -87,6 +72,18 @@ class Interfaces {
                !IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<sockaddr_in6*>(i.ifa_addr)->sin6_addr);
     }
 
+    // Bridges are mostly there for containers or virtual machines of this machine.
+    static bool is_bridge(const char* name) {
+        const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+        ethtool_drvinfo driver{};
+        driver.cmd = ETHTOOL_GDRVINFO;
+        ifreq request{};
+        strncpy(request.ifr_name, name, sizeof request.ifr_name - 1);
+        request.ifr_data = reinterpret_cast<char*>(&driver);
+        return socket && ioctl(socket.get(), SIOCETHTOOL, &request) == 0 &&
+               std::string_view(driver.driver) == "bridge";
+    }
+
     struct Free {
         void operator()(ifaddrs* list) const { freeifaddrs(list); }
     };
@@ -95,7 +92,7 @@ class Interfaces {
 };
 
 Result<Address> address_of(const std::string& word, const Interfaces& interfaces) {
-    if (std::optional<Address> address = parse_host(word)) return *address;
+    if (std::optional<Address> address = Address::parse_host(word)) return *address;
     WEFT_RETURN_IF_NOT_OK(interfaces.status());
     const bool wants_v6 = word.ends_with(":6");
     const std::string name = wants_v6 ? word.substr(0, word.size() - 2) : word;
@@ -116,6 +113,39 @@ Result<Address> address_of(const std::string& word, const Interfaces& interfaces
 }
 
 }  // namespace
+
+Address Address::of(const sockaddr* from) {
+    Address address;
+    address.length = from->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    memcpy(&address.storage, from, address.length);
+    return address;
+}
+
+std::optional<Address> Address::parse_host(const std::string& text) {
+    Address address;
+    if (inet_pton(AF_INET, text.c_str(), &as_v4(address).sin_addr) == 1) {
+        address.storage.ss_family = AF_INET;
+        address.length = sizeof(sockaddr_in);
+        return address;
+    }
+    if (inet_pton(AF_INET6, text.c_str(), &as_v6(address).sin6_addr) == 1) {
+        address.storage.ss_family = AF_INET6;
+        address.length = sizeof(sockaddr_in6);
+        return address;
+    }
+    return std::nullopt;
+}
+
+bool Address::is_loopback() const {
+    auto& self = const_cast<Address&>(*this);
+    if (family() == AF_INET) return ntohl(as_v4(self).sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    return IN6_IS_ADDR_LOOPBACK(&as_v6(self).sin6_addr);
+}
+
+bool Address::is_link_local() const {
+    auto& self = const_cast<Address&>(*this);
+    return family() == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&as_v6(self).sin6_addr);
+}
 
 void Address::set_port(std::uint16_t port) {
     if (family() == AF_INET)
@@ -164,10 +194,14 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
     std::string words = text;
     if (words.empty()) {
         WEFT_RETURN_IF_NOT_OK(interfaces.status());
-        std::optional<std::string> name = interfaces.first(IFF_RUNNING, IFF_LOOPBACK);
+        // Tunnels and bridges seldom lead to the other ranks.
+        std::optional<std::string> name =
+            interfaces.first(IFF_RUNNING, IFF_LOOPBACK | IFF_POINTOPOINT, /*may_be_bridge=*/false);
+        if (!name) name = interfaces.first(IFF_RUNNING, IFF_LOOPBACK, /*may_be_bridge=*/true);
         // A new interface is up shortly before it runs.
-        if (!name) name = interfaces.first(0, IFF_LOOPBACK);
-        if (!name) name = interfaces.first(IFF_LOOPBACK, 0);
+        if (!name) name = interfaces.first(0, IFF_LOOPBACK, /*may_be_bridge=*/false);
+        if (!name) name = interfaces.first(0, IFF_LOOPBACK, /*may_be_bridge=*/true);
+        if (!name) name = interfaces.first(IFF_LOOPBACK, 0, /*may_be_bridge=*/true);
         if (!name) return failure(WEFT_REFUSED_UNSUPPORTED, "no network interface is up");
         words = *name;
     }
@@ -179,37 +213,6 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
         addresses.push_back(*address);
     }
     return addresses;
-}
-
-// Making and reading cards: "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001".
-
-namespace {
-
-constexpr const char* card_version = "weft-tcp-1/";
-
-}  // namespace
-
-std::optional<Card> Card::parse(const std::string& text) {
-    if (!text.starts_with(card_version)) return std::nullopt;
-    Card card;
-    std::string_view words = text;
-    words.remove_prefix(std::string_view(card_version).size());
-    while (!words.empty()) {
-        std::optional<Address> address = Address::parse(std::string(take_until(words, ",")));
-        if (!address) return std::nullopt;
-        card.addresses.push_back(*address);
-    }
-    if (card.addresses.empty()) return std::nullopt;
-    return card;
-}
-
-std::string Card::text() const {
-    std::string text = card_version;
-    for (const Address& address : addresses) {
-        if (&address != addresses.data()) text += ",";
-        text += address.text();
-    }
-    return text;
 }
 
 }  // namespace weft::tcp

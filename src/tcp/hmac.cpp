@@ -1,4 +1,4 @@
-#include "transport/tcp/hmac.h"
+#include "tcp/hmac.h"
 
 #if WEFT_HAS_SODIUM
 #include <sodium/crypto_auth_hmacsha256.h>

@@ -19,6 +19,16 @@ struct Address {
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
     int family() const { return storage.ss_family; }
 
+    // Of IPv4 or IPv6.
+    static Address of(const sockaddr* from);
+    // "10.0.0.1", "fd00::1", without a port; nothing for anything else.
+    static std::optional<Address> parse_host(const std::string& text);
+
+    // Only this machine can be reached by it.
+    bool is_loopback() const;
+    // It is valid on one link only, whose interface it does not name.
+    bool is_link_local() const;
+
     void set_port(std::uint16_t port);
     std::uint16_t port() const;
     // "10.0.0.1", "fd00::1"
@@ -31,16 +41,8 @@ struct Address {
 
 // The addresses to listen on, with port 0, from a list of interfaces and addresses separated by
 // commas: "eth0", "eth0:6" (its IPv6 address), "10.0.0.1", "::1". Empty: the first interface that
-// runs and is not the loopback interface, else the first such one that is up, else the loopback
-// interface.
+// runs and is not the loopback interface, bridges and tunnels last; else the first such one that is
+// up, else the loopback interface.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
-
-// A rank's record for the others: how to reach it over TCP.
-struct Card {
-    std::vector<Address> addresses;  // one for each of its interfaces, where it listens
-
-    static std::optional<Card> parse(const std::string& text);
-    std::string text() const;
-};
 
 }  // namespace weft::tcp

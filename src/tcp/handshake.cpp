@@ -1,4 +1,4 @@
-#include "transport/tcp/handshake.h"
+#include "tcp/handshake.h"
 
 #include <algorithm>
 #include <cstring>
@@ -193,6 +193,24 @@ void Handshake::verify_mac(End of, std::size_t at) {
     if (!equal_in_constant_time(expected, Bytes(bytes_).subspan(at, expected.size()))) {
         refuse(Refusal::wrong_key);
     }
+}
+
+short advance(Handshake& handshake, int socket) {
+    while (handshake.state() == Handshake::State::going) {
+        const Bytes out = handshake.to_send();
+        const MutBytes in = handshake.wanted();
+        const ssize_t n = out.empty()
+                              ? recv(socket, in.data(), in.size(), MSG_DONTWAIT)
+                              : send(socket, out.data(), out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return out.empty() ? POLLIN : POLLOUT;
+        if (n <= 0) return 0;
+        if (out.empty())
+            handshake.received(static_cast<std::size_t>(n));
+        else
+            handshake.sent(static_cast<std::size_t>(n));
+    }
+    return 0;
 }
 
 }  // namespace weft::tcp

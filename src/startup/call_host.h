@@ -1,0 +1,17 @@
+// The part of all other ranks where rank 0 serves the cards: calling it, wherever it answers.
+#pragma once
+
+#include "base/fd.h"
+#include "base/job_key.h"
+#include "base/status.h"
+#include "startup/kinds.h"
+
+namespace weft {
+
+// Connects to rank 0 at one of the addresses and ports of the meeting point. They are tried at the
+// same time, again and again, until one proves to be rank 0 of the same job (`greeting`); others
+// that answer there, or say nothing, do no harm. Blocks, at most for the place's time-out; then the
+// sentence says what was tried, and what came of it.
+Result<Fd> call_host(const JobRank& place, const MeetingPoint& point, const JobKey& greeting);
+
+}  // namespace weft
