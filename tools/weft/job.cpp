@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include <fstream>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/random.h"
 #include "startup/card_server.h"
 #include "weft/lines.h"
@@ -65,12 +67,15 @@ class Job {
     bool start();
     void step();
     void on_signal();
+    void on_input();
     void reap(pid_t which);
     void on_exit(std::size_t rank, int wait_status);
     void on_deadline();
     void signal_all(int signal);
+    void end_all();
     void enter(Stage stage, double seconds);
     void kill_orphans();
+    int first_rank() const { return options_.share ? options_.share->first : 0; }
     std::string who(std::size_t rank) const;
 
     const RunOptions& options_;
@@ -80,7 +85,9 @@ class Job {
     std::vector<pid_t> pids_;  // by rank; 0 once reaped
     std::size_t running_ = 0;
     CardServer cards_;
+    std::vector<Fd> inputs_;  // of clients, as long as the job runs
     std::vector<LinePrefixer> outputs_;
+    bool watches_input_ = false;
     Stage stage_ = Stage::running;
     std::int64_t deadline_ns_ = -1;  // when the stage ends; -1: never
     int status_ = 0;
@@ -134,15 +141,24 @@ bool Job::start() {
         pids_.push_back(spawned.pid);
         ++running_;
         cards_.add(spawned.startup_fd);
+        if (spawned.in_fd >= 0) {
+            const std::string& input = options_.clients[static_cast<std::size_t>(rank)].input;
+            inputs_.emplace_back(spawned.in_fd);
+            // (If it fails, the client has ended.)
+            (void)::send(inputs_.back().get(), input.data(), input.size(), MSG_NOSIGNAL);
+        }
         if (options_.prefix) {
-            std::string label = "[" + std::to_string(rank) + "] ";
+            std::string label = "[" + std::to_string(first_rank() + rank) + "] ";
             outputs_.emplace_back(spawned.out_fd, STDOUT_FILENO, label);
             outputs_.emplace_back(spawned.err_fd, STDERR_FILENO, label);
         }
     }
+    watches_input_ = options_.share.has_value();
+    const std::vector<std::string>& command =
+        options_.clients.empty() ? options_.command : options_.clients.front().command;
     if (ExecFailure failure = spawner.exec_failure(); failure.error != 0) {
-        std::fprintf(stderr, "weft run: cannot %s %s: %s\n", failure.what,
-                     options_.command[0].c_str(), std::strerror(failure.error));
+        std::fprintf(stderr, "weft run: cannot %s %s: %s\n", failure.what, command[0].c_str(),
+                     std::strerror(failure.error));
         status_ = failure.error == ENOENT ? 127 : 126;
         return false;
     }
@@ -154,6 +170,7 @@ void Job::step() {
     std::vector<pollfd> entries{{signal_fd_, POLLIN, 0}};
     for (std::size_t rank = 0; rank < ranks; ++rank) entries.push_back(cards_.interest(rank));
     for (const LinePrefixer& output : outputs_) entries.push_back({output.fd(), POLLIN, 0});
+    entries.push_back({watches_input_ ? STDIN_FILENO : -1, POLLIN, 0});
 
     int timeout_ms = -1;
     if (deadline_ns_ >= 0) {
@@ -173,6 +190,7 @@ void Job::step() {
                 cards_.on_ready(rank, events);
             }
         }
+        if (entries.back().revents != 0) on_input();
     }
     if (deadline_ns_ >= 0 && now_ns() >= deadline_ns_) on_deadline();
 }
@@ -192,6 +210,17 @@ void Job::on_signal() {
         if (signal == SIGTSTP) ::kill(::getpid(), SIGSTOP);
     }
     reap(-1);
+}
+
+// The launcher on the first host, or the connection to it, has ended: so does this share of the job.
+void Job::on_input() {
+    char ignored[256];
+    const ssize_t n = ::read(STDIN_FILENO, ignored, sizeof ignored);
+    if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) return;
+    watches_input_ = false;
+    if (stage_ >= Stage::terminating) return;
+    if (status_ == 0) status_ = 128 + SIGHUP;
+    end_all();
 }
 
 void Job::reap(pid_t which) {
@@ -237,13 +266,17 @@ void Job::on_deadline() {
         std::fprintf(stderr, "weft run: ending the other ranks (%zu still running)\n", running_);
     }
     if (stage_ < Stage::terminating) {
-        signal_all(SIGTERM);
-        signal_all(SIGCONT);  // a stopped process does not see SIGTERM
-        enter(Stage::terminating, kill_after_s);
+        end_all();
     } else {
         signal_all(SIGKILL);
         enter(Stage::killing, kill_after_s);
     }
+}
+
+void Job::end_all() {
+    signal_all(SIGTERM);
+    signal_all(SIGCONT);  // a stopped process does not see SIGTERM
+    enter(Stage::terminating, kill_after_s);
 }
 
 void Job::enter(Stage stage, double seconds) {
@@ -258,7 +291,9 @@ void Job::signal_all(int signal) {
 }
 
 std::string Job::who(std::size_t rank) const {
-    return options_.exec_per_node ? options_.command[0] : "rank " + std::to_string(rank);
+    if (!options_.clients.empty()) return options_.clients[rank].name;
+    return options_.exec_per_node ? options_.command[0]
+                                  : "rank " + std::to_string(first_rank() + static_cast<int>(rank));
 }
 
 // After a failure no process of the job may remain: a rank may have been a script whose program

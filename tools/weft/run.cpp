@@ -12,6 +12,7 @@
 #include "startup/key_value.h"
 #include "weft/amounts.h"
 #include "weft/commands.h"
+#include "weft/hosts.h"
 #include "weft/seconds.h"
 
 namespace weft {
@@ -188,7 +189,23 @@ void add_run(CLI::App& app) {
     run->add_option("--timeout", options->timeout_s, "End the job after this many seconds")
         ->check(seconds(Least::above_zero));
     add_cluster_options(*run, *options);
-    run->callback([run, options, bind] {
+    auto hosts = std::make_shared<std::string>();
+    auto ssh = std::make_shared<std::string>("ssh");
+    CLI::Option* const on_hosts =
+        run->add_option("--hosts", *hosts,
+                        "Start the ranks on these hosts by ssh: node1,node2:4 has 1 and 4 of them")
+            ->check(CLI::Validator(hosts_problem, "HOSTS"))
+            ->excludes("--nodes")
+            ->excludes("--cores")
+            ->excludes(binding);
+    run->add_option("--ssh", *ssh, "The program to use as ssh")
+        ->needs(on_hosts)
+        ->capture_default_str();
+    CLI::App* const share = app.add_subcommand("run-share")->group("");
+    share->callback([] {
+        if (const int status = run_share(); status != 0) throw CLI::RuntimeError(status);
+    });
+    run->callback([run, options, bind, hosts, ssh] {
         const std::vector<std::string> words = run->remaining();
         options->command = command_of(words);
         if (options->command.empty()) throw CLI::RequiredError("PROGRAM");
@@ -196,6 +213,12 @@ void add_run(CLI::App& app) {
             throw CLI::ExtrasError(std::vector<std::string>{options->command[0]});
         }
         check(*options);
+        if (!hosts->empty()) {
+            if (run->count("--ranks") == 0) options->ranks = 0;  // as many as the hosts have places
+            if (int status = run_on_hosts(*options, *hosts, *ssh); status != 0)
+                throw CLI::RuntimeError(status);
+            return;
+        }
         if (*bind == "core") options->cores = own_cores();
         options->cluster.switch_core = core_for_switch(options->cores);
         if (int status = run_job(*options); status != 0) throw CLI::RuntimeError(status);

@@ -32,10 +32,6 @@ void set_number(const char* name, int value) { ::setenv(name, std::to_string(val
 
 Spawner::Spawner(const RunOptions& options, const Cluster* cluster, const sigset_t& mask)
     : options_(options), cluster_(cluster), mask_(mask), launcher_(::getpid()) {
-    for (const std::string& argument : options_.command) {
-        arguments_.push_back(const_cast<char*>(argument.c_str()));
-    }
-    arguments_.push_back(nullptr);
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) == 0) {
         failures_in_ = ends[0];
@@ -51,24 +47,30 @@ Spawner::~Spawner() {
 Spawned Spawner::start(int rank) {
     Spawned spawned;
     int sockets[2] = {-1, -1};
+    int in[2] = {-1, -1};
     int out[2] = {-1, -1};
     int err[2] = {-1, -1};
     bool is_ready =
         failures_in_ >= 0 && ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0 &&
+        (options_.clients.empty() ||
+         ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) == 0) &&
         (!options_.prefix || (::pipe2(out, O_CLOEXEC) == 0 && ::pipe2(err, O_CLOEXEC) == 0));
     if (is_ready) spawned.pid = ::fork();
-    if (spawned.pid == 0) become_program(rank, sockets[1], out[1], err[1]);
+    if (spawned.pid == 0) become_program(rank, {sockets[1], in[0], out[1], err[1]});
     spawned.error = errno;
     close_if_open(sockets[1]);
+    close_if_open(in[0]);
     close_if_open(out[1]);
     close_if_open(err[1]);
     if (spawned.pid < 0) {
         close_if_open(sockets[0]);
+        close_if_open(in[1]);
         close_if_open(out[0]);
         close_if_open(err[0]);
         return spawned;
     }
     spawned.startup_fd = sockets[0];
+    spawned.in_fd = in[1];
     spawned.out_fd = out[0];
     spawned.err_fd = err[0];
     for (int fd : {out[0], err[0]}) {
@@ -83,7 +85,17 @@ void Spawner::give_up(char what) {
     ::_exit(127);
 }
 
+const std::vector<std::string>& Spawner::command_of(int rank) const {
+    return options_.clients.empty() ? options_.command
+                                    : options_.clients[static_cast<std::size_t>(rank)].command;
+}
+
 void Spawner::become_rank(int rank, int startup_fd) {
+    if (options_.share) {  // hosts.cpp has set how they find each other
+        set_number("WEFT_RANK", options_.share->first + rank);
+        set_number("WEFT_RANKS", options_.share->of_ranks);
+        return;
+    }
     // If weft run itself is a rank of a job.
     for (const char* name : {"WEFT_STARTUP", "WEFT_STARTUP_DIR"}) ::unsetenv(name);
     set_number("WEFT_RANK", rank);
@@ -104,29 +116,33 @@ void Spawner::become_rank(int rank, int startup_fd) {
     }
 }
 
-void Spawner::become_program(int rank, int startup_fd, int out_fd, int err_fd) {
+void Spawner::become_program(int rank, const Streams& streams) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != launcher_) ::_exit(127);  // it died before the line above
 
-    if (options_.exec_per_node) {
+    if (options_.exec_per_node || !options_.clients.empty()) {
         // Not a rank, even if weft run itself is one.
-        for (const char* name : {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP",
-                                 "WEFT_STARTUP_DIR"}) {
+        for (const char* name :
+             {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD", "WEFT_STARTUP", "WEFT_STARTUP_DIR"}) {
             ::unsetenv(name);
         }
     } else {
-        become_rank(rank, startup_fd);
+        become_rank(rank, streams.startup_fd);
     }
-    if (rank > 0) {
-        int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-        if (null < 0 || ::dup2(null, STDIN_FILENO) < 0) give_up(redirect_failed);
-    }
+    int in = streams.in_fd;
+    if (in < 0 && (rank > 0 || options_.share)) in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    const bool has_own_input = streams.in_fd >= 0 || rank > 0 || options_.share;
+    if (has_own_input && (in < 0 || ::dup2(in, STDIN_FILENO) < 0)) give_up(redirect_failed);
     if (options_.prefix &&
-        (::dup2(out_fd, STDOUT_FILENO) < 0 || ::dup2(err_fd, STDERR_FILENO) < 0)) {
+        (::dup2(streams.out_fd, STDOUT_FILENO) < 0 || ::dup2(streams.err_fd, STDERR_FILENO) < 0)) {
         give_up(redirect_failed);
     }
     ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
-    ::execvp(arguments_[0], arguments_.data());
+    std::vector<char*> arguments;
+    for (const std::string& argument : command_of(rank))
+        arguments.push_back(const_cast<char*>(argument.c_str()));
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
     give_up(exec_failed);
 }
 

@@ -13,6 +13,7 @@ struct Spawned {
     pid_t pid = -1;
     int error = 0;  // errno if pid is -1
     int startup_fd = -1;
+    int in_fd = -1;  // of a client's input
     int out_fd = -1;
     int err_fd = -1;
 };
@@ -37,14 +38,21 @@ class Spawner {
     ExecFailure exec_failure();
 
   private:
+    struct Streams {
+        int startup_fd;
+        int in_fd;  // -1: what the launcher has for rank 0, nothing for others
+        int out_fd;
+        int err_fd;
+    };
+
+    const std::vector<std::string>& command_of(int rank) const;
     void become_rank(int rank, int startup_fd);
-    [[noreturn]] void become_program(int rank, int startup_fd, int out_fd, int err_fd);
+    [[noreturn]] void become_program(int rank, const Streams& streams);
     [[noreturn]] void give_up(char what);
 
     const RunOptions& options_;
     const Cluster* const cluster_;
     const sigset_t& mask_;
-    std::vector<char*> arguments_;
     pid_t launcher_;
     int failures_in_ = -1;  // a pipe that closes when the last child has become the program
     int failures_out_ = -1;

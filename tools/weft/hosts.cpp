@@ -1,0 +1,284 @@
+#include "weft/hosts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "base/setting.h"
+#include "startup/key_value.h"
+
+namespace weft {
+namespace {
+
+constexpr int status_of_bad_share = 2;
+constexpr std::size_t share_bytes_max = 60'000;  // fits a socket's buffer
+
+struct HostPlaces {
+    std::string name;
+    int places = 1;
+};
+
+// "node1", "me@node2:4", "[fd00::1]:2"
+std::optional<HostPlaces> parse_host_places(std::string_view text) {
+    HostPlaces host;
+    const std::size_t bracket = text.rfind(']');
+    const std::size_t colon = text.find(':', bracket == text.npos ? 0 : bracket);
+    host.name = text.substr(0, colon);
+    if (host.name.empty() || host.name.front() == '-') return std::nullopt;
+    if (colon == text.npos) return host;
+    const std::optional<std::int64_t> places = parse_whole_number(text.substr(colon + 1));
+    if (!places || *places < 1 || *places > wire_ranks_max) return std::nullopt;
+    host.places = static_cast<int>(*places);
+    return host;
+}
+
+std::optional<std::vector<HostPlaces>> parse_hosts(std::string_view list) {
+    std::vector<HostPlaces> hosts;
+    do {
+        const std::optional<HostPlaces> host = parse_host_places(take_until(list, ","));
+        if (!host) return std::nullopt;
+        hosts.push_back(*host);
+    } while (!list.empty());
+    return hosts;
+}
+
+// Without the user, and the brackets of an address.
+std::string address_of_host(const std::string& name) {
+    std::string host = name.substr(name.find('@') + 1);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    return host;
+}
+
+// As ssh takes it: addresses without brackets.
+std::string ssh_name(const std::string& name) {
+    const std::size_t at = name.find('@');
+    const std::string user = at == name.npos ? "" : name.substr(0, at + 1);
+    return user + address_of_host(name);
+}
+
+std::string in_quotes(const std::string& text) {
+    std::string quoted = "'";
+    for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return quoted + "'";
+}
+
+std::string own_program() {
+    char path[PATH_MAX] = "";
+    const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path - 1);
+    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : "weft";
+}
+
+std::string own_directory() {
+    char path[PATH_MAX] = "";
+    return ::getcwd(path, sizeof path) != nullptr ? path : "/";
+}
+
+// The settings of this process, and where it finds libraries.
+std::vector<std::string> environment_for_ranks() {
+    constexpr std::string_view of_launchers[] = {
+        "WEFT_RANK=",        "WEFT_RANKS=",   "WEFT_STARTUP_FD=", "WEFT_STARTUP=",
+        "WEFT_STARTUP_DIR=", "WEFT_JOB_KEY=", "WEFT_CLUSTER_",
+    };
+    std::vector<std::string> found;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+        const std::string_view text = *entry;
+        const bool is_wanted = text.starts_with("WEFT_") || text.starts_with("LD_LIBRARY_PATH=");
+        if (is_wanted && std::ranges::none_of(of_launchers, [&](std::string_view beginning) {
+                return text.starts_with(beginning);
+            }))
+            found.emplace_back(text);
+    }
+    return found;
+}
+
+// --- The share of a host: words, as text ---------------------------------------------------------
+
+constexpr std::string_view share_magic = "weft-share-1 ";
+
+struct Share {
+    std::string directory;
+    std::string first;
+    std::string of_ranks;
+    std::string ranks;
+    std::string startup;
+    std::string key;
+    std::string grace_s;
+    std::string prefix;
+    std::string variables_count;
+    std::vector<std::string> rest{};  // variables and the command
+
+    template <class Self, class Visit>
+    static void for_each_word(Self& self, Visit visit) {
+        for (auto* word : {&self.directory, &self.first, &self.of_ranks, &self.ranks, &self.startup,
+                           &self.key, &self.grace_s, &self.prefix, &self.variables_count})
+            visit(*word);
+    }
+};
+
+std::string share_text(const Share& share) {
+    std::string words;
+    std::size_t count = share.rest.size();
+    Share::for_each_word(share, [&](const std::string& word) {
+        words += word + '\0';
+        ++count;
+    });
+    for (const std::string& word : share.rest) words += word + '\0';
+    return std::string(share_magic) + std::to_string(count) + "\n" + words;
+}
+
+// Reads up to this character; nothing more.
+std::optional<std::string> read_until(char end) {
+    std::string text;
+    for (;;) {
+        char c = 0;
+        const ssize_t n = ::read(STDIN_FILENO, &c, 1);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0 || text.size() > share_bytes_max) return std::nullopt;
+        if (c == end) return text;
+        text += c;
+    }
+}
+
+std::optional<Share> read_share() {
+    const std::optional<std::string> head = read_until('\n');
+    if (!head || !head->starts_with(share_magic)) return std::nullopt;
+    std::int64_t left = parse_whole_number(head->substr(share_magic.size())).value_or(0);
+    Share share;
+    bool is_good = true;
+    const auto take = [&](std::string& word) {
+        const std::optional<std::string> read = --left >= 0 ? read_until('\0') : std::nullopt;
+        is_good &= read.has_value();
+        word = read.value_or("");
+    };
+    Share::for_each_word(share, take);
+    while (is_good && left > 0) take(share.rest.emplace_back());
+    const std::int64_t variables = parse_whole_number(share.variables_count).value_or(-1);
+    if (!is_good || variables < 0 || std::ssize(share.rest) <= variables) return std::nullopt;
+    return share;
+}
+
+std::string random_key() {
+    std::array<std::byte, 32> bytes{};
+    if (!random_bytes(bytes).is_ok()) return "";
+    std::string text;
+    for (const std::byte byte : bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", std::to_integer<unsigned>(byte));
+        text += digits;
+    }
+    return text;
+}
+
+// Below those that kernels give to callers.
+std::string random_port() {
+    std::array<std::byte, 2> bytes{};
+    (void)random_bytes(bytes);
+    return std::to_string(
+        20'000 + (std::to_integer<int>(bytes[0]) * 256 + std::to_integer<int>(bytes[1])) % 10'000);
+}
+
+}  // namespace
+
+std::string hosts_problem(const std::string& hosts) {
+    if (parse_hosts(hosts)) return "";
+    return "'" + hosts + "'; expected hosts like node1,node2:4";
+}
+
+int run_on_hosts(const RunOptions& options, const std::string& hosts, const std::string& ssh) {
+    const std::vector<HostPlaces> all = *parse_hosts(hosts);
+    int places = 0;
+    for (const HostPlaces& host : all) places += host.places;
+    const int ranks = options.ranks > 0 ? options.ranks : places;
+    if (ranks > places) {
+        std::fprintf(stderr, "weft run: %d ranks (-n) for %d places on the hosts (--hosts)\n",
+                     ranks, places);
+        return status_of_bad_share;
+    }
+    const std::string key = random_key();
+    if (key.empty()) {
+        std::fprintf(stderr, "weft run: %s\n", last_detail());
+        return 1;
+    }
+    const std::string address = address_of_host(all.front().name);
+    const bool is_ipv6 = address.find(':') != address.npos;
+    Share share;
+    share.directory = own_directory();
+    share.of_ranks = std::to_string(ranks);
+    share.startup = "tcp://" + (is_ipv6 ? "[" + address + "]" : address) + ":" + random_port();
+    share.key = key;
+    share.grace_s = std::to_string(options.grace_s);
+    share.prefix = options.prefix ? "1" : "0";
+    share.rest = environment_for_ranks();
+    share.variables_count = std::to_string(share.rest.size());
+    share.rest.insert(share.rest.end(), options.command.begin(), options.command.end());
+
+    RunOptions clients;
+    clients.grace_s = options.grace_s;
+    clients.timeout_s = options.timeout_s;
+    int first = 0;
+    for (const HostPlaces& host : all) {
+        const int own = std::min(host.places, ranks - first);
+        if (own == 0) break;
+        share.first = std::to_string(first);
+        share.ranks = std::to_string(own);
+        clients.clients.push_back({"host " + host.name,
+                                   {ssh, "-o", "BatchMode=yes", ssh_name(host.name),
+                                    "exec " + in_quotes(own_program()) + " run-share"},
+                                   share_text(share)});
+        first += own;
+    }
+    if (clients.clients.front().input.size() > share_bytes_max) {
+        std::fprintf(stderr,
+                     "weft run: the program's arguments and the settings are too long for "
+                     "--hosts\n");
+        return status_of_bad_share;
+    }
+    clients.ranks = static_cast<int>(clients.clients.size());
+    return run_job(clients);
+}
+
+int run_share() {
+    const std::optional<Share> share = read_share();
+    if (!share) {
+        std::fprintf(stderr,
+                     "weft run-share: weft run --hosts of this version does not start it\n");
+        return status_of_bad_share;
+    }
+    const auto number = [](const std::string& text) {
+        return static_cast<int>(parse_whole_number(text).value_or(1));
+    };
+    const auto variables = static_cast<std::ptrdiff_t>(number(share->variables_count));
+    for (std::ptrdiff_t i = 0; i < variables; ++i) {
+        const std::string& variable = share->rest[static_cast<std::size_t>(i)];
+        const std::size_t equals = variable.find('=');
+        ::setenv(variable.substr(0, equals).c_str(), variable.substr(equals + 1).c_str(), 1);
+    }
+    for (const char* name : {"WEFT_STARTUP_FD", "WEFT_STARTUP_DIR"}) ::unsetenv(name);
+    ::setenv("WEFT_STARTUP", share->startup.c_str(), 1);
+    ::setenv("WEFT_JOB_KEY", share->key.c_str(), 1);
+    if (::chdir(share->directory.c_str()) != 0) {
+        std::fprintf(stderr, "weft run: no directory %s on this host: %s\n",
+                     share->directory.c_str(), std::strerror(errno));
+        return status_of_bad_share;
+    }
+    RunOptions options;
+    options.ranks = number(share->ranks);
+    options.share = HostShare{number(share->first), number(share->of_ranks)};
+    options.prefix = share->prefix == "1";
+    options.grace_s = std::strtod(share->grace_s.c_str(), nullptr);
+    options.command.assign(share->rest.begin() + variables, share->rest.end());
+    return run_job(options);
+}
+
+}  // namespace weft
