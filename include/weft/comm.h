@@ -34,8 +34,8 @@ typedef enum weft_engine WEFT_ANY_INT {
 } weft_engine;
 
 /**
- * Join the job: find the other ranks and connect to them. The launcher is `weft run`, or one that
- * speaks PMIx or PMI (mpiexec, mpirun, srun); without a launcher the process is a job of one rank.
+ * Join the job: find the other ranks and connect to them. What starts them is in docs/cluster.md:
+ * `weft run`, mpiexec, srun, torchrun, Kubernetes, ssh; otherwise this is a job of one rank.
  * A program that uses MPI joins by weft_comm_from_mpi (weft/mpi.h), or calls this after MPI_Init.
  *
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every

@@ -37,8 +37,9 @@ def comm_self():
 def init():
     """Join the job, unless the process has joined it, and return the communicator of all ranks.
 
-    The launcher is `python -m weft run`, or one with PMIx or PMI (mpiexec, mpirun, srun). Without a
-    launcher the process is a job of one rank.
+    The launcher is `python -m weft run`, or one with PMIx or PMI (mpiexec, mpirun, srun), or
+    torchrun, an indexed job of Kubernetes, srun, or what sets WEFT_STARTUP. Without a launcher the
+    process is a job of one rank.
 
     Returns
     -------

@@ -162,7 +162,12 @@ void CardHost::accept_callers() {
 }
 
 void CardHost::drop_slow_callers(std::int64_t now) {
-    std::erase_if(callers_, [&](const Unproven& caller) { return caller.deadline_ns <= now; });
+    for (Unproven& caller : callers_) {
+        if (caller.deadline_ns > now) continue;
+        hear(caller);  // perhaps it is this thread that is slow
+        caller.socket = {};
+    }
+    std::erase_if(callers_, [](const Unproven& caller) { return !caller.socket; });
 }
 
 // A caller without a socket has been heard.

@@ -2,7 +2,7 @@
 //
 //   1  what is set for Weft: WEFT_STARTUP=tcp://HOST:PORT, with WEFT_RANK and WEFT_RANKS;
 //   2  the socket of `weft run`, or a shared directory, which is also set for Weft;
-//   3  PMIx, then PMI, of a launcher for MPI;
+//   3  PMIx, then PMI, of a launcher for MPI, unless torchrun was started below it;
 //   4  RANK (or the index of a Kubernetes job), WORLD_SIZE and MASTER_ADDR;
 //   5  a step of Slurm;
 //   6  none: a job of one rank. If a variable says that there are more, it says so.
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/setting.h"
+#include "startup/ancestors.h"
 #include "startup/key_value.h"
 #include "startup/kinds.h"
 #include "startup/numbered.h"
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Startup>> at_address(const JobRank& place, const Meet& me
     const std::int64_t port =
         colon == host.npos ? 0 : parse_whole_number(host.substr(colon + 1)).value_or(0);
     host = host.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+    if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
     else if (host.find(':') != host.npos)
         host.clear();  // an address of IPv6, of which the port may be a part
@@ -157,8 +158,21 @@ Result<std::unique_ptr<Startup>> by_pmi(std::int64_t timeout_ns) {
                           static_cast<int>(**fd));
 }
 
-bool speaks_pmix() { return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK"); }
-bool speaks_pmi() { return is_set("PMI_FD") || is_set("PMI_PORT"); }
+// torchrun starts several ranks below a process that a launcher of MPIs has started, mostly one for
+// each node: they inherit its variables.
+bool is_above_torchrun(VariableNames of_launcher) {
+    return is_set("TORCHELASTIC_RUN_ID") &&
+           were_set_below({"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"}, of_launcher);
+}
+
+bool speaks_pmix() {
+    return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK") &&
+           !is_above_torchrun({"PMIX_NAMESPACE", "PMIX_RANK"});
+}
+
+bool speaks_pmi() {
+    return (is_set("PMI_FD") || is_set("PMI_PORT")) && !is_above_torchrun({"PMI_RANK", "PMI_SIZE"});
+}
 
 bool is_told_by_weft() {
     constexpr const char* names[] = {"WEFT_RANK", "WEFT_RANKS", "WEFT_STARTUP_FD"};
@@ -217,7 +231,11 @@ std::string startup_source() {
 Result<std::unique_ptr<Startup>> startup_from_environment() {
     Result<std::unique_ptr<Startup>> startup =
         is_told_by_weft() ? told_by_weft() : told_by_others();
-    if (startup.is_ok()) (*startup)->set_source(startup_source());
+    if (!startup.is_ok()) return startup;
+    const std::string source = startup_source();
+    (*startup)->set_source(source);
+    const bool has_launcher = is_told_by_weft() || speaks_pmix() || speaks_pmi();
+    if (has_launcher && (*startup)->ranks() == 1) warn_of_world_size(source);
     return startup;
 }
 

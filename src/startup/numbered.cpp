@@ -23,13 +23,13 @@ std::vector<std::uint16_t> ports_from(std::int64_t first) {
     return ports;
 }
 
-Result<std::optional<JobRank>> place_of(const char* rank_name, const char* ranks_name) {
+Result<JobRank> place_of(const char* rank_name, const char* ranks_name) {
     const Setting ranks = whole_number(ranks_name, 1, wire_ranks_max);
     if (!ranks.is_ok()) return ranks.status();
-    if (**ranks == 1) return std::optional<JobRank>();
+    if (**ranks == 1) return JobRank();
     const Setting rank = whole_number(rank_name, 0, **ranks - 1);
     if (!rank.is_ok()) return rank.status();
-    return std::optional(JobRank{static_cast<Rank>(**rank), static_cast<Rank>(**ranks)});
+    return JobRank{static_cast<Rank>(**rank), static_cast<Rank>(**ranks)};
 }
 
 // What PyTorch reads: WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and RANK or, in an indexed job of
@@ -43,9 +43,8 @@ Result<std::optional<Numbered>> numbered_for_torch() {
     const bool has_rank = !variable("RANK").empty();
     const char* const rank_name = has_rank ? "RANK" : "JOB_COMPLETION_INDEX";
     if (host.empty() || ranks.empty() || variable(rank_name).empty()) return none;
-    Result<std::optional<JobRank>> place = place_of(rank_name, "WORLD_SIZE");
+    const Result<JobRank> place = place_of(rank_name, "WORLD_SIZE");
     if (!place.is_ok()) return place.status();
-    if (!*place) return none;
     std::int64_t port = usual_port;
     if (!variable("MASTER_PORT").empty()) {
         const Setting given = whole_number("MASTER_PORT", 1, port_max);
@@ -53,7 +52,7 @@ Result<std::optional<Numbered>> numbered_for_torch() {
         port = **given;
     }
     const std::string port_text = std::to_string(port);
-    Numbered found{.place = **place, .point = {}, .source = {}};
+    Numbered found{.place = *place, .point = {}, .source = {}};
     found.point = {.host = host,
                    .ports = ports_from(port + 1),
                    .job = "torch\n" + host + "\n" + port_text + "\n" + ranks + "\n" +
@@ -130,12 +129,15 @@ void warn_of_lone_tasks() {
 Result<std::optional<Numbered>> numbered_by_launcher() {
     Result<std::optional<Numbered>> found = numbered_for_torch();
     if (found.is_ok() && !*found) found = numbered_by_srun();
+    if (found.is_ok() && *found && (**found).place.ranks == 1) return std::optional<Numbered>();
     if (found.is_ok() && *found)
         WEFT_RETURN_IF_NOT_OK(read_number("WEFT_STARTUP_TIMEOUT", (**found).place.timeout_ns));
     return found;
 }
 
 void warn_of_lone_rank() {
+    // torchrun has started it alone.
+    if (is_set("RANK") && is_set("MASTER_ADDR") && variable("WORLD_SIZE") == "1") return;
     warn_of_lone_tasks();
     for (const PlaceVariables& place : place_variables) {
         if (!is_place_of_several(place)) continue;
@@ -154,6 +156,14 @@ void warn_of_lone_rank() {
                      place.ranks);
         return;
     }
+}
+
+void warn_of_world_size(const std::string& source) {
+    const std::string ranks(variable("WORLD_SIZE"));
+    if (parse_whole_number(ranks).value_or(1) <= 1) return;
+    std::fprintf(stderr,
+                 "weft: WORLD_SIZE=%s, but this process is a job of one rank: what counts is %s\n",
+                 ranks.c_str(), source.c_str());
 }
 
 std::string first_host(std::string_view list) {

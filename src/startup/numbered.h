@@ -24,6 +24,9 @@ Result<std::optional<Numbered>> numbered_by_launcher();
 // A process that is one of several, but cannot join the others, says so.
 void warn_of_lone_rank();
 
+// A job of one rank, by this source, beside a WORLD_SIZE of more, says so.
+void warn_of_world_size(const std::string& source);
+
 // The first host of a list as Slurm writes it: "node[07-09,12],other" has "node07". Empty: there is
 // none.
 std::string first_host(std::string_view list);

@@ -45,10 +45,17 @@ Status Served::send_all(const void* data, std::size_t bytes) {
         } else if (is_again()) {
             WEFT_RETURN_IF_NOT_OK(wait_for_launcher(server_.get(), POLLOUT, deadline_));
         } else if (errno != EINTR) {
-            return gone();
+            return last_words();
         }
     }
     return ok;
+}
+
+// The server has hung up, perhaps after a refusal.
+Status Served::last_words() {
+    WireAnswer answer{};
+    WEFT_RETURN_IF_NOT_OK(recv_all(&answer, sizeof answer));
+    return answer != WireAnswer::cards ? refused(answer) : gone();
 }
 
 Status Served::recv_all(void* data, std::size_t bytes) {

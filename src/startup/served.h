@@ -37,6 +37,7 @@ class Served : public Startup {
   private:
     Status send_all(const void* data, std::size_t bytes);
     Status recv_all(void* data, std::size_t bytes);
+    Status last_words();
     Status recv_answer(std::vector<std::string>& cards);
     Status refused(WireAnswer answer);
 

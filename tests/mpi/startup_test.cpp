@@ -1,4 +1,6 @@
 // Joining a job under the launchers of MPIs, and from an MPI communicator.
+#include <fstream>
+
 #include "mpi/mpis.h"
 #include "mpi/shared_key.h"
 #include "support/test.h"
@@ -44,6 +46,19 @@ TEST_P(MpiLaunched, AnMpisLauncherBelowOthersIsTheOneThatCounts) {
         "RANK=0 WORLD_SIZE=2 MASTER_ADDR=nowhere SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=2 "
         "SLURM_PROCID=0 SLURM_STEP_NODELIST=nowhere";
     shared_key(run(mpi().job(3, startup_rank + "key", outer)), 3);
+}
+
+// torchrun is started on each node by an MPI's launcher: its workers are the ranks.
+TEST_P(MpiLaunched, TorchrunBelowAnMpisLauncherIsTheOneThatCounts) {
+    const Folder folder;
+    const std::string torchrun = folder / "torchrun";
+    std::ofstream(torchrun)
+        << "node=${PMI_RANK:-$PMIX_RANK}\nfor local in 0 1; do\n"
+           "    RANK=$((2 * node + local)) LOCAL_RANK=$local LOCAL_WORLD_SIZE=2 WORLD_SIZE=4 "
+           "MASTER_ADDR=127.0.0.1 MASTER_PORT="
+        << 20'000 + getpid() % 10'000 << " TORCHELASTIC_RUN_ID=none " << startup_rank
+        << "key &\ndone\nwait\n";
+    shared_key(run(mpi().job(2, "sh " + torchrun)), 4);
 }
 
 TEST_P(MpiLaunched, WeftInfoListsTheBuildOnceAndEveryRank) {

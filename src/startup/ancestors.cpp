@@ -1,0 +1,53 @@
+#include "startup/ancestors.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace weft {
+namespace {
+
+constexpr int ancestors_max = 64;
+
+std::string content_of(pid_t pid, const char* file) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Of a process that cannot be seen: 0.
+pid_t parent_of(pid_t pid) {
+    // "12 (a name) S 11 ..."
+    const std::string stat = content_of(pid, "stat");
+    const std::size_t name_end = stat.rfind(") ");
+    if (name_end == stat.npos || stat.size() < name_end + 5) return 0;
+    return static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10));
+}
+
+// In the variables with which a process was started, each behind a zero byte.
+bool has_as_here(const std::string& variables, VariableNames names) {
+    return std::ranges::all_of(names, [&](const char* name) {
+        const char* const value = std::getenv(name);
+        if (value == nullptr) return false;
+        const std::string entry = '\0' + std::string(name) + "=" + value + '\0';
+        return variables.find(entry) != variables.npos;
+    });
+}
+
+}  // namespace
+
+bool were_set_below(VariableNames later, VariableNames earlier) {
+    pid_t pid = ::getppid();
+    for (int i = 0; i < ancestors_max && pid > 0; ++i, pid = parent_of(pid)) {
+        const std::string environment = content_of(pid, "environ");
+        if (environment.empty()) return false;
+        const std::string variables = '\0' + environment;
+        if (!has_as_here(variables, later)) return has_as_here(variables, earlier);
+    }
+    return false;
+}
+
+}  // namespace weft
