@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 #include <string_view>
@@ -50,6 +51,26 @@ class Interfaces {
                 return Address::of(i->ifa_addr);
         }
         return std::nullopt;
+    }
+
+    // The interface with this address.
+    std::optional<std::string> owner(const Address& address) const {
+        for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
+            if (is_usable(*i) && Address::of(i->ifa_addr).host() == address.host())
+                return std::string(i->ifa_name);
+        }
+        return std::nullopt;
+    }
+
+    // Those that run and lead to other machines, perhaps some of them twice.
+    std::vector<std::string> all_outward() const {
+        std::vector<std::string> names;
+        for (const ifaddrs* i = list_.get(); i; i = i->ifa_next) {
+            constexpr unsigned mask = IFF_RUNNING | IFF_LOOPBACK | IFF_POINTOPOINT;
+            if (is_usable(*i) && (i->ifa_flags & mask) == IFF_RUNNING && !is_bridge(i->ifa_name))
+                names.emplace_back(i->ifa_name);
+        }
+        return names;
     }
 
     // In the kernel's order, the first with all of `flags` and none of `not_flags`, perhaps a
@@ -213,6 +234,22 @@ Result<std::vector<Address>> addresses_of_interfaces(const std::string& text) {
         addresses.push_back(*address);
     }
     return addresses;
+}
+
+std::vector<Address> addresses_besides(const Address& first, std::size_t most) {
+    const Interfaces interfaces;
+    std::vector<Address> found;
+    std::vector<std::string> seen;
+    if (const std::optional<std::string> own = interfaces.owner(first)) seen.push_back(*own);
+    for (const std::string& name : interfaces.all_outward()) {
+        if (found.size() == most || std::ranges::find(seen, name) != seen.end()) continue;
+        seen.push_back(name);
+        std::optional<Address> address = interfaces.find(name, first.family());
+        if (!address)
+            address = interfaces.find(name, first.family() == AF_INET ? AF_INET6 : AF_INET);
+        if (address) found.push_back(*address);
+    }
+    return found;
 }
 
 }  // namespace weft::tcp

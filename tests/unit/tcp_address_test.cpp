@@ -42,12 +42,16 @@ TEST(Address, IsNothingElse) {
     }
 }
 
+std::string texts_of(const std::vector<Address>& addresses) {
+    std::string text;
+    for (const Address& address : addresses) text += address.text() + " ";
+    return text;
+}
+
 std::string texts_of(const std::string& interfaces) {
     Result<std::vector<Address>> addresses = addresses_of_interfaces(interfaces);
     if (!addresses.is_ok()) return last_detail();
-    std::string text;
-    for (const Address& address : *addresses) text += address.text() + " ";
-    return text;
+    return texts_of(*addresses);
 }
 
 TEST(Interfaces, AreNamedOrGivenByAddress) {
@@ -68,8 +72,9 @@ TEST(Interfaces, AreChosenWhenNoneIsNamed) {
     EXPECT_EQ(addresses->front().port(), 0);
 }
 
-// The choice in a network of its own, which the commands prepare. "not permitted": there can be none.
-std::string chosen_after(const std::string& commands) {
+// What the library sees in a network of its own, which the commands prepare. "not permitted": there can be none.
+template <class See>
+std::string seen_after(const std::string& commands, See see) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
     const pid_t child = fork();
@@ -78,7 +83,7 @@ std::string chosen_after(const std::string& commands) {
         if (unshare(CLONE_NEWNET) == 0 &&
             std::system(("PATH=$PATH:/sbin:/usr/sbin; ip link set lo up && " + commands).c_str()) ==
                 0)
-            text = texts_of("");
+            text = see();
         _exit(write(ends[1], text.data(), text.size()) < 0);
     }
     close(ends[1]);
@@ -89,31 +94,50 @@ std::string chosen_after(const std::string& commands) {
     return text;
 }
 
+// The first address of those that a rank listens at.
+std::string choice() { return texts_of(""); }
+
 const std::string one_pair =
     "ip link add v0 type veth peer name v1 && ip address add 10.9.9.1/24 dev v0 && ip link set v0 "
     "up";
 
 // An interface that is up but does not run, as for a moment after it is made.
 TEST(Interfaces, ThatDoNotRunYetAreChosenBeforeTheLoopbackOne) {
-    const std::string chosen = chosen_after(one_pair);
+    const std::string chosen = seen_after(one_pair, choice);
     if (chosen == "not permitted")
         GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
     EXPECT_EQ(chosen, "10.9.9.1:0 ");
 }
 
-// A bridge as containers have it, and the older one.
+// A bridge as containers have it, and the older interface of two.
+const std::string bridge_and_pair =
+    "ip link add br9 type bridge && ip address add 10.8.8.1/24 dev br9 && "
+    "ip link add b0 type veth peer name b1 && ip link set b0 master br9 && ip link set b0 up && "
+    "ip link set b1 up && ip link set br9 up && " +
+    one_pair + " && ip link set v1 up";
+// (A new interface runs shortly after it is up.)
+std::string when_it_runs(const std::string& interface) {
+    return " && for i in $(seq 200); do ip -o link show " + interface +
+           " | grep -q 'state UP' && exit; sleep 0.02; done; exit 1";
+}
+
 TEST(Interfaces, ThatAreBridgesAreChosenLast) {
-    const std::string chosen = chosen_after(
-        "ip link add br9 type bridge && ip address add 10.8.8.1/24 dev br9 && "
-        "ip link add b0 type veth peer name b1 && ip link set b0 master br9 && ip link set b0 up "
-        "&& "
-        "ip link set b1 up && ip link set br9 up && " +
-        one_pair +
-        " && ip link set v1 up && for i in $(seq 200); do "
-        "ip -o link show v0 | grep -q 'state UP' && exit; sleep 0.02; done; exit 1");
+    const std::string chosen = seen_after(bridge_and_pair + when_it_runs("v0"), choice);
     if (chosen == "not permitted")
         GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
     EXPECT_EQ(chosen, "10.9.9.1:0 ");
+}
+
+TEST(Interfaces, ThatLeadToOthersAreOfferedBesidesTheFirst) {
+    const std::string others = seen_after(
+        bridge_and_pair +
+            " && ip link add w0 type veth peer name w1 && ip address add 10.7.7.1/24 dev w0 && "
+            "ip link set w1 up && ip link set w0 up" +
+            when_it_runs("w0"),
+        [] { return texts_of(addresses_besides(*Address::parse_host("10.9.9.1"), 4)); });
+    if (others == "not permitted")
+        GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
+    EXPECT_EQ(others, "10.7.7.1:0 ") << "and neither the first one again nor the bridge";
 }
 
 TEST(Interfaces, ThatAreNotThereAreRefusedByName) {
@@ -144,7 +168,8 @@ TEST(Interfaces, AreNotBlamedForAWantOfDescriptors) {
 
 TEST(TcpCard, TravelsAsText) {
     for (const char* text :
-         {"weft-tcp-1/10.0.0.1:4000", "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001"}) {
+         {"weft-tcp-1/10.0.0.1:4000", "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001",
+          "weft-tcp-1/10.0.0.1:4000;10.1.0.1:4001;[fd00::1]:4002"}) {
         const std::optional<Card> card = Card::parse(text);
         ASSERT_TRUE(card.has_value()) << text;
         EXPECT_EQ(card->text(), text);
@@ -154,7 +179,9 @@ TEST(TcpCard, TravelsAsText) {
 TEST(TcpCard, IsNothingElse) {
     for (const char* text :
          {"", "weft-tcp-1/", "weft-tcp-2/10.0.0.1:4000", "10.0.0.1:4000", "weft-tcp-1/10.0.0.1",
-          "weft-tcp-1/10.0.0.1:4000,,10.0.0.2:4000", "weft-tcp-1/10.0.0.1:4000;10.0.0.2:4000"}) {
+          "weft-tcp-1/10.0.0.1:4000,,10.0.0.2:4000", "weft-tcp-1/10.0.0.1:4000;10.0.0.2",
+          "weft-tcp-1/10.0.0.1:4000;", "weft-tcp-1/;10.0.0.1:4000",
+          "weft-tcp-1/10.0.0.1:4000,10.0.0.2:4000;10.0.0.3:4000"}) {
         EXPECT_FALSE(Card::parse(text).has_value()) << text;
     }
 }

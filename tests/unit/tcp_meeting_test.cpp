@@ -432,6 +432,69 @@ TEST(Meeting, WithAPeerThatAlwaysHangsUpEnds) {
     }
 }
 
+// Rank 0 of two, which knows several addresses of rank 1.
+struct SeveralAddresses {
+    explicit SeveralAddresses(bool is_at_the_last) {
+        for (Fd& holder : holders) {
+            tcp::Address closed = tcp::addresses_of_interfaces("127.0.0.3")->front();
+            EXPECT_EQ(bind(holder.get(), closed.get(), closed.length), 0);
+            EXPECT_EQ(getsockname(holder.get(), closed.get(), &closed.length), 0);
+            closed_addresses.push_back(closed);
+        }
+        std::unique_ptr<TcpNode> here = std::move(*TcpNode::prepare({.interfaces = "127.0.0.1"}));
+        std::unique_ptr<TcpNode> there = std::move(*TcpNode::prepare({.interfaces = "127.0.0.2"}));
+        tcp::Card card{.addresses = {closed_addresses[0]}, .others = {closed_addresses[1]}};
+        if (is_at_the_last)
+            card.others.push_back(tcp::Card::parse(there->card())->addresses.front());
+        const std::vector<std::string> cards = {here->card(), card.text()};
+        ranks.push_back(std::move(*here->connect(0, cards, TcpRanks::key)));
+        ranks.push_back(std::move(*there->connect(1, cards, TcpRanks::key)));
+        for (const auto& rank : ranks) rank->open_context(1);
+    }
+
+    // What comes first of this rank, while both are polled.
+    Completion first_of(std::size_t rank) {
+        std::array<Completion, 4> done;
+        for (const std::int64_t end_ns = now_ns() + 20'000'000'000; now_ns() < end_ns;) {
+            for (std::size_t i = 0; i < ranks.size(); ++i) {
+                ranks[i]->acknowledge(Sleeper::waiter);
+                if (ranks[i]->poll(done) > 0 && i == rank) return done.front();
+            }
+        }
+        ADD_FAILURE() << "nothing has come within 20 s";
+        return {};
+    }
+
+    std::array<Fd, 2> holders{Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+                              Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+    std::vector<tcp::Address> closed_addresses;  // nothing listens there
+    std::vector<std::unique_ptr<TcpTransport>> ranks;
+};
+
+TEST(Meeting, ComesAboutAtAnotherAddressOfThePeer) {
+    SeveralAddresses of(/*is_at_the_last=*/true);
+    const std::uint64_t sent = 77;
+    std::uint64_t received = 0;
+    // Rank 1 must not call, so it posts its receive later.
+    ASSERT_EQ(of.ranks[0]->post_send(lane_to(1), std::as_bytes(std::span(&sent, 1)), {&of, 3}),
+              Posted::pending);
+    EXPECT_EQ(of.first_of(0).code, WEFT_OK);
+    EXPECT_EQ(of.ranks[0]->counters().calls, 3u);
+    const MutBytes place = std::as_writable_bytes(std::span(&received, 1));
+    if (of.ranks[1]->post_recv(lane_to(0), place, {&of, 4}) == Posted::pending)
+        EXPECT_EQ(of.first_of(1).code, WEFT_OK);
+    EXPECT_EQ(received, 77u);
+}
+
+TEST(Meeting, EndsWhenNothingListensAtAnyAddressOfThePeer) {
+    SeveralAddresses of(/*is_at_the_last=*/false);
+    const std::uint64_t sent = 77;
+    ASSERT_EQ(of.ranks[0]->post_send(lane_to(1), std::as_bytes(std::span(&sent, 1)), {&of, 3}),
+              Posted::pending);
+    EXPECT_EQ(of.first_of(0).code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(of.ranks[0]->counters().calls, 2u) << "each address once";
+}
+
 // The peer has accepted the rank's call as well, and sends on that one before it leaves. The rank sees the end of
 // the other connection first.
 TEST(Meeting, HearsWhatAPeerSaidOnTheOtherOfTwoCallsThatCrossed) {

@@ -10,7 +10,8 @@
 namespace weft::tcp {
 
 struct Card {
-    std::vector<Address> addresses;  // one for each of its interfaces, where it listens
+    std::vector<Address> addresses;  // one for each of its links, where it listens
+    std::vector<Address> others{};   // where it listens, too: called if the single link fails
 
     static std::optional<Card> parse(const std::string& text);
     std::string text() const;

@@ -13,7 +13,6 @@
 #include "base/fd.h"
 #include "tcp/handshake.h"
 #include "transport/common/connect_setting.h"
-#include "transport/tcp/card.h"
 
 namespace weft {
 
@@ -43,6 +42,7 @@ Status read_connections(Settings& s) {
 Result<Settings> Settings::from_environment() {
     Settings s;
     s.interfaces = text_setting("WEFT_INTERFACES");
+    s.by_route = s.interfaces.empty();
     WEFT_RETURN_IF_NOT_OK(read_connections(s));
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", s.eager_threshold));
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_PEER_TIMEOUT", s.peer_timeout_ns));
@@ -97,8 +97,37 @@ Result<std::unique_ptr<TcpNode>> TcpNode::prepare(const tcp::Settings& settings)
         if (!listener.is_ok()) return listener.status();
         node->listeners_.push_back(std::move(*listener));
     }
-    node->card_ = Card{node->addresses_}.text();
+    if (settings.by_route && !node->addresses_.front().is_loopback()) node->offer_others();
+    node->card_ = Card{node->addresses_, node->others_}.text();
     return node;
+}
+
+void TcpNode::offer_others() {
+    for (Address& address : tcp::addresses_besides(addresses_.front(), tcp::others_max)) {
+        Result<Fd> listener = listen_at(address);
+        if (!listener.is_ok()) continue;
+        listeners_.push_back(std::move(*listener));
+        others_.push_back(address);
+    }
+}
+
+// Of a peer's addresses, without those that cannot be called from here, or are this machine's own.
+void TcpNode::keep_callable(Card& card) const {
+    if (card.others.empty()) return;
+    std::vector<Address> own = addresses_;
+    own.insert(own.end(), others_.begin(), others_.end());
+    const auto has_family = [&](const Address& one) {
+        return std::ranges::any_of(
+            own, [&](const Address& mine) { return mine.family() == one.family(); });
+    };
+    std::erase_if(card.others, [&](const Address& one) {
+        return !has_family(one) || std::ranges::any_of(own, [&](const Address& mine) {
+            return mine.host() == one.host();
+        });
+    });
+    if (card.others.empty() || has_family(card.addresses.front())) return;
+    card.addresses.front() = card.others.front();
+    card.others.erase(card.others.begin());
 }
 
 std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {
@@ -123,6 +152,7 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
     parts.listeners = std::move(listeners_);
     parts.settings = settings_;
     parts.peers.resize(cards.size());
+    parts.others.resize(cards.size());
     std::vector<std::string> hosts(cards.size());
     for (std::size_t r = 0; r < cards.size(); ++r) {
         if (cards[r].empty()) continue;
@@ -133,7 +163,10 @@ Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,
                                    cards[r].c_str());
         hosts[r] = card->addresses.front().host();
         const bool is_needed = needed.empty() || needed[r];
-        if (static_cast<Rank>(r) != rank && is_needed) parts.peers[r] = std::move(card->addresses);
+        if (static_cast<Rank>(r) == rank || !is_needed) continue;
+        keep_callable(*card);
+        parts.peers[r] = std::move(card->addresses);
+        parts.others[r] = std::move(card->others);
     }
     parts.places = places_in_job(hosts);
     Result<std::unique_ptr<TcpTransport>> transport = TcpTransport::create(std::move(parts));

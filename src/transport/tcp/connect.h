@@ -9,13 +9,14 @@
 #include "base/fd.h"
 #include "base/job_key.h"
 #include "base/status.h"
+#include "transport/tcp/card.h"
 #include "transport/tcp/tcp.h"
 
 namespace weft {
 
 class TcpNode {
   public:
-    // Listens on the chosen interfaces.
+    // Listens on the chosen interfaces; if none was chosen, also where other ranks may reach it.
     static Result<std::unique_ptr<TcpNode>> prepare(const tcp::Settings& settings);
 
     // The other ranks must pass this to connect(); a word without spaces.
@@ -34,9 +35,12 @@ class TcpNode {
 
   private:
     TcpNode() = default;
+    void offer_others();
+    void keep_callable(tcp::Card& card) const;
 
     tcp::Settings settings_;
     std::vector<tcp::Address> addresses_;
+    std::vector<tcp::Address> others_;  // see tcp::Card
     std::vector<Fd> listeners_;
     std::string card_;
 };

@@ -25,6 +25,8 @@ constexpr std::int64_t hearing_ns = 50'000'000;
 constexpr std::size_t callers_max = 128;  // that have not proven themselves
 constexpr int accepts_max = 32;           // at one look
 constexpr std::int64_t call_delay_min_ns = 2'000'000;
+// For one of several addresses.
+constexpr std::int64_t address_patience_ns = 1'000'000'000;
 constexpr int calls_max = 30;                     // that fail; they take about 12 s
 constexpr int calls_without_descriptor_max = 16;  // they take about 5 s
 constexpr int starved_max = 100;                  // takes about 5 s
@@ -93,8 +95,10 @@ void Connector::call(Link& link) {
     link.call_at_ns = 0;
     const std::uint32_t turn = link.is_dedicated() ? link.peer.turn_of(link.stream())
                                                    : static_cast<std::uint32_t>(link.name);
-    const std::vector<Address>& addresses = link.peer.addresses;
-    const Address& to = addresses[turn % addresses.size()];
+    Peer& peer = link.peer;
+    const Address& to = peer.address(turn);
+    link.way = peer.way;
+    if (peer.called_since_ns == 0) peer.called_since_ns = now_ns();
     Fd socket;
     // (The reserve is not for calls.)
     while (!hold_reserve() ||
@@ -105,14 +109,17 @@ void Connector::call(Link& link) {
     }
     Address from = own_[turn % own_.size()];
     from.set_port(0);
-    if (from.family() == to.family()) {
+    if (from.family() == to.family() && !core_.settings.by_route) {
         set_option(socket.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
         // If this fails, the kernel chooses the address.
         (void)bind(socket.get(), from.get(), from.length);
     }
     set_option(socket.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+    const std::int64_t peer_timeout_ns = core_.settings.peer_timeout_ns;
+    const std::int64_t patience_ns =
+        peer.has_choice() ? std::min(address_patience_ns, peer_timeout_ns) : peer_timeout_ns;
     set_option(socket.get(), IPPROTO_TCP, TCP_USER_TIMEOUT,
-               static_cast<int>(core_.settings.peer_timeout_ns / 1'000'000));
+               static_cast<int>(patience_ns / 1'000'000));
     const bool fails = connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS;
     const int error = errno;
     Wire* wire = add_wire(std::move(socket));
@@ -136,6 +143,29 @@ void Connector::call_later(Link& link, weft_status loss) {
     link.call_at_ns =
         now_ns() + std::min(call_delay_min_ns << doublings, core_.settings.call_delay_max_ns);
     core_.plan_timer(link.call_at_ns);
+}
+
+std::optional<int> Connector::call_elsewhere(Link& link, int error) {
+    Peer& peer = link.peer;
+    // The peer has answered, but hangs up, or this rank could not call.
+    const bool is_answer = is_gone(error) || (is_shortage(error) && error != EADDRNOTAVAIL);
+    if (!peer.has_choice() || is_answer) return error;
+    const std::int64_t now = now_ns();
+    // (Another link may have found out the same.)
+    if (link.way == peer.way) {
+        if (peer.way == 0) peer.has_refused = error == ECONNREFUSED;
+        peer.way = (peer.way + 1) % (1 + peer.others.size());
+        if (peer.way == 0) {
+            // None answers, and where the peer should be, no process listens any more.
+            if (peer.has_refused) return ECONNREFUSED;
+            ++peer.rounds;
+        }
+    }
+    if (now - peer.called_since_ns > core_.settings.peer_timeout_ns) return error;
+    link.call_at_ns = now + std::min(call_delay_min_ns << std::min(peer.rounds, 16),
+                                     core_.settings.call_delay_max_ns);
+    core_.plan_timer(link.call_at_ns);
+    return std::nullopt;
 }
 
 void Connector::call_again(std::int64_t now) {
@@ -293,6 +323,8 @@ bool Connector::is_parting(const Peer& peer, StreamId stream) const {
 
 void Connector::proven(Wire& wire) {
     if (wire.is_caller) {
+        wire.link->peer.way = wire.link->way;
+        wire.link->peer.was_reached = true;
         wire.handshake.reset();
         wire.state = Wire::State::unanswered;
         wire.watch_out(false);

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/job_key.h"
@@ -54,6 +55,9 @@ class Connector {
     void on_timer(std::int64_t now);
     // Wires that were closed while events were handled.
     void free_closed() { closed_.clear(); }
+    // A call of a peer with several addresses has failed: the next one is called, until the peer's
+    // time-out has passed. Returns the error that counts; nothing: another call is planned.
+    std::optional<int> call_elsewhere(Link& link, int error);
     // The link is going to end.
     void forget(const Link& link);
 

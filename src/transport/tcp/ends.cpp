@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/clock.h"
 #include "transport/tcp/tcp.h"
@@ -68,6 +69,11 @@ void TcpTransport::fail_before_use(Link& link, int error) {
         return;
     }
     if (dedicated != nullptr && link.peer.lost) return dedicated->break_without_wire();
+    if (link.peer.ending_since_ns == 0) {
+        const std::optional<int> last = connector_.call_elsewhere(link, error);
+        if (!last) return;
+        error = *last;
+    }
     if (error == ECONNREFUSED || link.peer.ending_since_ns != 0) return await_end(link.peer);
     if (!tcp::is_gone(error) && !tcp::is_shortage(error))
         return lose(link.peer, WEFT_BROKEN_TRANSPORT);

@@ -19,6 +19,13 @@ class DedicatedConnection;
 struct Peer : PairLinks {
     Rank rank = -1;
     std::vector<Address> addresses;
+    // Called in turn with the only one of `addresses`, until one answers.
+    std::vector<Address> others;
+    std::size_t way = 0;               // which is called: 0 is the first one, then the others
+    bool was_reached = false;          // that way
+    bool has_refused = false;          // the first one, in this round
+    int rounds = 0;                    // of calls of all of them
+    std::int64_t called_since_ns = 0;  // the first call of all
     std::vector<std::unique_ptr<SharedConnection>> shared;        // null: not needed yet
     std::vector<std::unique_ptr<DedicatedConnection>> dedicated;  // that were needed
     bool lost = false;
@@ -27,6 +34,12 @@ struct Peer : PairLinks {
     int expected = 0;                     // receives from any source that may be for its messages
     std::int64_t ending_since_ns = 0;     // one of its connections has ended; 0: none has
     weft_status loss = WEFT_BROKEN_RANK;  // how it was lost
+
+    // Where to call, for the connection of this number.
+    const Address& address(std::uint32_t number) const {
+        return way == 0 ? addresses[number % addresses.size()] : others[way - 1];
+    }
+    bool has_choice() const { return !others.empty() && !was_reached; }
 };
 
 // When both ranks call each other at once, both calls may succeed: then each rank sends on one wire
@@ -46,6 +59,7 @@ struct Link {
     std::int64_t call_at_ns = 0;  // when to call again; 0: not planned
     int calls_failed = 0;         // in a row
     bool was_up = false;
+    std::size_t way = 0;  // of the peer, when it was called last
 
     std::size_t expected = 0;  // posts of the user that need something to be read or written
     bool is_counted = false;   // in Core::owing

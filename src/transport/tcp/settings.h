@@ -9,8 +9,13 @@
 
 namespace weft::tcp {
 
+// Addresses that peers are offered besides the one to call first, if the user has chosen none.
+inline constexpr std::size_t others_max = 4;
+
 struct Settings {
     std::string interfaces;  // WEFT_INTERFACES: see address.h
+    // The user has not chosen them: there are others, and the kernel chooses from which to call.
+    bool by_route = false;
     // connections in WEFT_RESOURCES, of each pair: shared ones (0: one per interface), and
     // dedicated ones
     std::uint32_t connections = 0;

@@ -48,6 +48,7 @@ TcpTransport::TcpTransport(Parts parts)
         Peer& peer = peers_[rank];
         peer.rank = static_cast<Rank>(rank);
         peer.addresses = std::move(parts.peers[rank]);
+        if (!parts.others.empty()) peer.others = std::move(parts.others[rank]);
         const auto links =
             static_cast<std::uint32_t>(std::max(connector_.own().size(), peer.addresses.size()));
         peer.connections = settings.connections == 0 ? links : settings.connections;
@@ -96,8 +97,11 @@ std::string TcpTransport::vain_call(Rank rank) const {
         std::ranges::any_of(peer.shared, was_reached))
         return {};
     std::string text;
-    for (const tcp::Address& address : peer.addresses)
-        text += (text.empty() ? "" : " and ") + address.text();
+    for (const auto* addresses : {&peer.addresses, &peer.others}) {
+        for (const tcp::Address& address : *addresses)
+            text += (text.empty() ? "" : " and ") + address.text();
+    }
+    if (settings.by_route) return text;
     std::string from;
     for (const tcp::Address& address : connector_.own())
         from += (from.empty() ? " from " : " and ") + address.host();
@@ -368,7 +372,9 @@ Usage TcpTransport::usage() const {
                   unexpected.held_bytes() + places.held_bytes() + reports.held_bytes() +
                   connector_.wires().size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
-        usage.bytes += sizeof peer + peer.addresses.capacity() * sizeof(tcp::Address) +
+        usage.bytes += sizeof peer +
+                       (peer.addresses.capacity() + peer.others.capacity()) *
+                           sizeof(tcp::Address) +
                        (peer.shared.capacity() + peer.dedicated.capacity()) * sizeof(void*) +
                        peer.dedicated.size() * sizeof(DedicatedConnection);
         for (const auto& shared : peer.shared) usage.bytes += shared ? shared->held_bytes() : 0;
@@ -392,7 +398,8 @@ Usage TcpTransport::usage_max(const Extent& job) {
     // When two calls cross, both wires may be used. And a peer may still have dedicated connections
     // that this rank has parted from while new ones are up already.
     const std::size_t wires = 2 * shared + 2 * 2 * dedicated;
-    Usage usage{.connections = wires, .descriptors = wires + job.connections + own_descriptors};
+    const std::size_t listeners = std::max(job.connections, 1 + tcp::others_max);
+    Usage usage{.connections = wires, .descriptors = wires + listeners + own_descriptors};
     // A table grows to twice its entries, as a power of two, and keeps the previous one.
     using Sends = LaneTable<tcp::SendLane>;
     const std::size_t lanes = streams + 1 <= Sends::size_min / 4 * 3
@@ -416,7 +423,8 @@ Usage TcpTransport::usage_max(const Extent& job) {
     const std::size_t unexpected_bytes = 2 * peers * Credit::max_among(ranks);
     usage.bytes =
         sizeof(TcpTransport) + staging_bytes + std::max(tcp::part_bytes, Credit::max_among(ranks)) +
-        ranks * (sizeof(Peer) + job.connections * sizeof(tcp::Address)) + shared * of_shared +
+        ranks * (sizeof(Peer) + (job.connections + tcp::others_max) * sizeof(tcp::Address)) +
+        shared * of_shared +
         dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) + wires * sizeof(Wire) +
         post_bytes + unexpected_bytes;
     return usage;

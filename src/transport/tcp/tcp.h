@@ -44,7 +44,8 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
         std::vector<tcp::Address> own;                 // where we listen, and from which we call
         std::vector<Fd> listeners;                     // of those
         std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
-        std::vector<PlaceInJob> places;                // by rank
+        std::vector<std::vector<tcp::Address>> others{};  // by rank; see tcp::Card
+        std::vector<PlaceInJob> places;  // by rank
         tcp::Settings settings;
     };
 
