@@ -1,6 +1,6 @@
 // How ranks join where no launcher serves their cards: rank 0 does, at an address that the environment names. On this
 // machine, and between emulated nodes in the situations that real ones have. This executable is both the test and the
-// program of a rank: with --rank and --meet it exchanges cards, with --join it also computes; with --listen it is a stranger.
+// program of a rank: with --rank and --meet it exchanges cards, with --join it also computes.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@ namespace weft::test::startup_network_test {
 const std::string no_key =
     "weft: WEFT_JOB_KEY is not set: ranks authenticate each other by public names";
 
-// As a rank or a stranger ------------------------------------------------------------------------
+// --- As a rank -----------------------------------------------------------------------------------
 
 #define MUST(call) \
     if ((call) != WEFT_OK) return say_and_fail(weft_last_detail())
@@ -68,17 +68,6 @@ int listen_at(std::uint16_t port) {
     if (bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0 || listen(fd, 64) != 0)
         return -1;
     return fd;
-}
-
-// Listens, and says nothing to anyone, until it is ended. Reports on its output that it listens.
-int be_a_stranger(int argc, char** argv) {
-    for (int i = 2; i < argc; ++i)
-        if (listen_at(static_cast<std::uint16_t>(std::atoi(argv[i]))) < 0)
-            return say_and_fail("cannot listen");
-    std::puts("listens");
-    std::fflush(stdout);
-    pause();
-    return 0;
 }
 
 // --- On this machine -----------------------------------------------------------------------------
@@ -234,7 +223,7 @@ TEST_F(StartupNetwork, ASecretKeepsOthersOut) {
 TEST_F(StartupNetwork, ARankOfAnotherJobIsRefused) {
     Started zero = torch(0, 2);
     wait_for_rank_0();
-    for (const std::string other :
+    for (const std::string& other :
          {std::string("WORLD_SIZE=3"), std::string("TORCHELASTIC_RUN_ID=next"),
           "MASTER_PORT=" + std::to_string(port_ - 1)}) {
         Started one = torch(1, 2, "exchange", other + " WEFT_STARTUP_TIMEOUT=0.3");
@@ -341,6 +330,8 @@ TEST_F(StartupNetwork, WhoIsOneOfOneJoinsNobody) {
           "JOB_COMPLETION_INDEX=3 MASTER_ADDR=nowhere",
           "SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=1 SLURM_PROCID=0 SLURM_STEP_NODELIST=nowhere",
           "SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=2 SLURM_STEP_ID=0 SLURM_STEP_NODELIST=nowhere",
+          "WORLD_SIZE=1 RANK=0 MASTER_ADDR=nowhere SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 "
+          "SLURM_STEP_ID=0 SLURM_STEP_NODELIST=nowhere",
           "WEFT_STARTUP=tcp://nowhere:7000 WEFT_RANK=0 WEFT_RANKS=1"}) {
         const Finished done = expect_success(std::string(one) + " " + own_path + " --rank alone");
         EXPECT_EQ(done.err, "") << one;
@@ -380,7 +371,8 @@ TEST(FirstHost, IsOfSlurmsLists) {
 
 // --- Between nodes -------------------------------------------------------------------------------
 
-class StartupNodes : public StartupNetwork {
+// tools/situations has them, for other libraries, too.
+class StartupNodes : public StartupNetwork, public testing::WithParamInterface<std::string> {
   protected:
     void SetUp() override {
         StartupNetwork::SetUp();
@@ -389,136 +381,26 @@ class StartupNodes : public StartupNetwork {
             absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
         if (!problem.empty()) GTEST_SKIP() << problem;
     }
-
-    // Runs a shell script beside the nodes. `start NODE COMMAND` starts a rank, and `on NODE COMMAND` waits for its
-    // end. The status is that of the last rank that failed.
-    Finished on_nodes(const std::string& options, const std::string& script) const {
-        std::ofstream(folder_ / "launcher")
-            << "on() { node=$1; shift; $WEFT_CLUSTER_AGENT $node \"unset WEFT_INTERFACES; $*\"; }\n"
-               "start() { on \"$@\" & pids=\"$pids $!\"; }\n"
-            << script << "\nfor pid in $pids; do wait $pid || status=$?; done; exit ${status:-0}\n";
-        return run("PATH=$PATH:/usr/sbin:/sbin; exec " WEFT_BUILD_DIR "/weft run " + options +
-                   " --timeout 30 --exec-per-node sh " + (folder_ / "launcher"));
-    }
-
-    struct Situation {
-        std::string master = "10.77.0.1";
-        std::string change{};  // on each node, of number $n
-        std::string before{};  // each rank, on node $n
-        std::string options = "--nodes 2";
-        std::string script{};  // before all ranks
-        std::string settings{};
-    };
-
-    // Two ranks on each of two nodes, by torchrun's variables.
-    Finished two_by_two(const Situation& in) const {
-        std::string script = in.script + "\n";
-        for (const std::string node : {"0", "1"})
-            if (!in.change.empty())
-                script += "on node" + node + " 'n=" + node + "; " + in.change + "' || exit\n";
-        for (int rank = 0; rank < 4; ++rank) {
-            const std::string node = std::to_string(rank / 2);
-            script += "start node" + node + " 'n=" + node + "; " + in.before +
-                      " RANK=" + std::to_string(rank) + " LOCAL_RANK=" + std::to_string(rank % 2) +
-                      " WORLD_SIZE=4 MASTER_ADDR=" + in.master + " MASTER_PORT=29500 " +
-                      in.settings + " exec " + own_path + " --join'\n";
-        }
-        return on_nodes(in.options, script);
-    }
-
-    // For `before`: names as the machine of each node knows them.
-    std::string own_hosts() const {
-        const std::string same = "127.0.0.1 localhost\n";
-        std::ofstream(folder_ / "hosts0")
-            << same << "127.0.1.1 node0 job-0.pods\n10.77.0.2 node1\n";
-        std::ofstream(folder_ / "hosts1")
-            << same << "127.0.1.1 node1\n10.77.0.1 node0 job-0.pods\n";
-        return "mount --bind " + (folder_ / "hosts$n") + " /etc/hosts;";
-    }
-
-    static void expect_all(const Finished& done, int ranks) {
-        Lines expected;
-        for (int rank = 0; rank < ranks; ++rank)
-            expected.push_back(std::to_string(rank) + " of " + std::to_string(ranks));
-        EXPECT_EQ(done.status, 0) << done.err;
-        EXPECT_EQ(sorted_lines(done.out), expected) << done.err;
-    }
-
-    Folder folder_;
 };
 
-TEST_F(StartupNodes, TorchrunsVariablesSuffice) {
-    // Rank 0 comes late.
-    const Finished done = two_by_two({.before = "[ $n = 1 ] || sleep 0.4;"});
-    expect_all(done, 4);
-    const std::string sentence = no_key + " (MASTER_ADDR = '10.77.0.1', MASTER_PORT = 29500)";
-    EXPECT_TRUE(contains(done.err, sentence));
-    EXPECT_EQ(done.err.find(sentence), done.err.rfind(sentence)) << "once is enough";
+// All join and compute without settings, or say what is wrong.
+TEST_P(StartupNodes, StartOrSayWhyNot) {
+    const std::string late = runs_all() ? "20" : "0.4";
+    expect_success("exec python3 " WEFT_SOURCE_DIR
+                   "/tools/situations/situations.py --weft " WEFT_BUILD_DIR
+                   "/weft --limit 45 --patience 1 --late " +
+                   late + " " + GetParam() + " -- " + own_path + " --join");
 }
 
-TEST_F(StartupNodes, AnIndexedJobsVariablesSuffice) {
-    std::string script;
-    for (const std::string index : {"0", "1"})
-        script += "start node" + index + " 'n=" + index + "; " + own_hosts() +
-                  " JOB_COMPLETION_INDEX=" + index +
-                  " WORLD_SIZE=2 MASTER_ADDR=job-0.pods WEFT_JOB_KEY=secret exec " + own_path +
-                  " --join'\n";
-    const Finished done = on_nodes("--nodes 2", script);
-    expect_all(done, 2);
-    EXPECT_EQ(done.err.find(no_key), done.err.npos) << done.err;
-}
-
-// As Debian's installer writes it: the node's own name is a loopback address.
-TEST_F(StartupNodes, NamesThatMeanTheLoopbackInterfaceWhereTheyAreAtHome) {
-    expect_all(two_by_two({.master = "node0", .before = own_hosts()}), 4);
-}
-
-TEST_F(StartupNodes, OnlyIpv6) {
-    if (!std::filesystem::exists("/proc/sys/net/ipv6")) GTEST_SKIP() << "no IPv6 on this machine";
-    expect_all(
-        two_by_two({.master = "fd77:6566:7400::1", .change = "ip -4 address flush dev eth0"}), 4);
-}
-
-// Before the interface that leads to the other node: one as bridges of containers are, with the same address
-// everywhere, and a network without a route; behind it, a bridge, a tunnel. Their names differ from node to node.
-TEST_F(StartupNodes, OfManyInterfacesTheOneThatRoutes) {
-    expect_all(
-        two_by_two(
-            {.master = "10.77.2.1",
-             .change = "ip address flush dev eth0; ip address add 172.17.0.1/16 dev eth0; "
-                       "ip address flush dev eth1; ip address add 192.168.$n.1/24 dev eth1; "
-                       "ip link set eth2 down; ip link set eth2 name ib$n; ip link set ib$n up; "
-                       "ip link add docker0 type bridge; ip address add 172.18.0.1/16 dev docker0; "
-                       "ip link set docker0 up; "
-                       "ip tuntap add dev tun0 mode tun && ip address add 10.9.0.1/24 dev tun0 && "
-                       "ip link set tun0 up; true",
-             .options = "--nodes 2 --links 3"}),
-        4);
-}
-
-TEST_F(StartupNodes, TheProgramsOwnStoreHasMasterPortAndAStrangerTheNext) {
-    expect_all(two_by_two({.script = "on node0 'exec " + own_path + " --listen 29500 29501' > " +
-                                     (folder_ / "says") + " &\nuntil grep -q listens " +
-                                     (folder_ / "says") + "; do sleep 0.02; done"}),
-               4);
-}
-
-// Both reach rank 0, but not each other.
-TEST_F(StartupNodes, RanksOutOfReachAreNamedWithTheAddressesAndTheSetting) {
-    std::string script = "on node2 'ip route add blackhole 10.77.0.2'\n";
-    for (const std::string rank : {"0", "1", "2"})
-        script += "start node" + rank + " 'RANK=" + rank +
-                  " WORLD_SIZE=3 MASTER_ADDR=10.77.0.1 WEFT_PEER_TIMEOUT=0.5 "
-                  "WEFT_ALGORITHM=alltoall=flat exec " +
-                  own_path + " --join'\n";
-    const Finished done = on_nodes("--nodes 3", script);
-    EXPECT_NE(done.status, 0);
-    const std::string in_vain = " of the job has called it in vain at 10.77.0.";
-    EXPECT_TRUE(done.err.find("rank 1" + in_vain + "3:") != done.err.npos ||
-                done.err.find("rank 2" + in_vain + "2:") != done.err.npos)
-        << done.err;
-    EXPECT_TRUE(contains(done.err, " (WEFT_INTERFACES chooses other interfaces)"));
-}
+INSTANTIATE_TEST_SUITE_P(In, StartupNodes,
+                         testing::Values("torchrun", "indexed", "bridge", "own-name", "interfaces",
+                                         "ipv6", "tunnel", "names", "late", "dead", "port",
+                                         "stranger", "elsewhere", "cut"),
+                         [](const testing::TestParamInfo<std::string>& test) {
+                             std::string name = test.param;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
 
 }  // namespace weft::test::startup_network_test
 
@@ -527,6 +409,5 @@ int main(int argc, char** argv) {
     const std::string how = argc > 1 ? argv[1] : "";
     if (how == "--join") return startup_network_test::join_and_compute();
     if (how == "--meet") return startup_network_test::meet();
-    if (how == "--listen") return startup_network_test::be_a_stranger(argc, argv);
     return run_tests_or_rank(argc, argv);
 }
