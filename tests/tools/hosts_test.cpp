@@ -1,7 +1,10 @@
-// What `weft run --hosts` promises, with a program in place of ssh whose other end is this machine: as with ssh, that
+" '" +
+                  end.deed + "' >&2 || exit; done\n";// What `weft run --hosts` promises, with a program in place of ssh whose other end is this machine: as with ssh, that
 // lives on when the client is killed, and its standard input ends.
+#include "base/setting.h"
 #include "mpi/shared_key.h"
 #include "support/process.h"
+#include "support/surroundings.h"
 #include "support/test.h"
 
 namespace weft::test::hosts_test {
@@ -130,6 +133,106 @@ TEST_F(HostsEnd, NothingStaysWhenARankIsKilled) {
     expect_nothing_left();
     job->finish();
     EXPECT_EQ(job->status, 128 + SIGKILL) << job->err;
+}
+
+// --- On nodes -----------------------------------------------------------------------------------
+
+constexpr const char* nodes = "10.77.0.1,10.77.0.2,10.77.0.3,10.77.0.4";
+
+class HostsOfNodes : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+        const std::string problem =
+            absence_of_nodes(geteuid() == 0 ? "unshare " : "unshare --user --map-root-user ");
+        if (!problem.empty()) GTEST_SKIP() << problem;
+    }
+
+    // Runs a shell script beside four nodes, in the folder.
+    Finished beside_nodes(const std::string& script, int seconds = 55) const {
+        std::ofstream(folder_ / "launcher") << "unset WEFT_INTERFACES\ncd " << folder_ / "" << "\n"
+                                            << script;
+        return run("PATH=$PATH:/usr/sbin:/sbin; exec " WEFT_BUILD_DIR
+                   "/weft run --nodes 4 --timeout " +
+                       std::to_string(seconds) + " --exec-per-node sh " + (folder_ / "launcher"),
+                   (seconds + 5) * second_ns);
+    }
+
+    Folder folder_;
+};
+
+const std::string on_nodes = std::string(WEFT_BUILD_DIR "/weft run --hosts ") + nodes;
+const std::string all_collectives =
+    " " WEFT_BUILD_DIR "/tests/conformance/comms_program thread all_collectives\n";
+
+TEST_F(HostsOfNodes, AreOneJob) {
+    expect_success(beside_nodes("exec " + on_nodes + " --ssh $WEFT_CLUSTER_AGENT" + all_collectives));
+}
+
+// What `round` in the script below does to a job of which each rank has left a process behind, in a session of its own;
+// and how often, in a run of all tests fifty times together.
+struct End {
+    const char* name;
+    const char* deed;
+    int all_rounds;
+};
+
+TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
+    if (geteuid() != 0 || run("PATH=$PATH:/usr/sbin:/sbin command -v sshd ssh-keygen").status != 0)
+        GTEST_SKIP() << "no sshd (openssh-server), or not root";
+    constexpr End ends[] = {
+        // As a terminal does: to the launcher and all that it has started.
+        {"interrupt", "kill -INT -- -$job", 17},
+        {"kill", "kill -KILL $job", 17},
+        {"death", "kill -KILL $(cut -d \" \" -f 1 marks/rank.2)", 16},
+    };
+    std::ofstream(folder_ / "sshd_config") << "HostKey " << folder_ / "host_key"
+                                           << "\nAuthorizedKeysFile " << folder_ / "key.pub"
+                                           << "\nStrictModes no\nUsePAM no\nPidFile none\n"
+                                              "PermitRootLogin yes\nLogLevel ERROR\n";
+    std::ofstream(folder_ / "ssh") << "#!/bin/sh\nexec ssh -F none -i " << folder_ / "key"
+                                   << " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
+                                      " -o LogLevel=ERROR \"$@\"\n";
+    std::ofstream(folder_ / "rank")
+        << "setsid sh -c 'echo $$ > marks/left.$WEFT_RANK; exec sleep 1000' > /dev/null 2>&1 &\n"
+           "echo $$ $PPID > marks/rank.$WEFT_RANK\nexec sleep 1000\n";
+    std::string script =
+        "chmod +x ssh\n"
+        "for file in host_key key; do ssh-keygen -q -t ed25519 -N '' -f $file || exit; done\n"
+        "for node in 0 1 2 3; do\n"
+        "    $WEFT_CLUSTER_AGENT node$node 'mount -t tmpfs none /run; mkdir -m 755 /run/sshd; "
+        "exec /usr/sbin/sshd -D -e -f $PWD/sshd_config' 2>> log & servers=\"$servers $!\"\n"
+        "done\n"
+        "tries=400\n"
+        "until_true() {\n"
+        "    until \"$@\"; do tries=$((tries - 1)); [ $tries -gt 0 ] || return; sleep 0.05; done\n"
+        "    tries=400\n"
+        "}\n"
+        "for node in 1 2 3 4; do\n"
+        "    until_true ./ssh 10.77.0.$node true 2>> log || { cat log >&2; exit 1; }\n"
+        "done\n" +
+        on_nodes + " --ssh ./ssh" + all_collectives +
+        "has_started() { [ \"$(cat marks/* 2> /dev/null | wc -l)\" = 8 ]; }\n"
+        "has_ended() { for pid in $(cat marks/*); do ! kill -0 $pid 2> /dev/null || return 1; done; }\n"
+        // A shell's background jobs ignore SIGINT.
+        "round() {\n"
+        "    rm -rf marks; mkdir marks\n"
+        "    setsid env --default-signal=INT " +
+        on_nodes +
+        " --grace 0.1 --ssh ./ssh sh rank > said 2>&1 &\n"
+        "    job=$!\n"
+        "    until_true has_started || { echo $1: not all have started; cat said; exit 1; }\n"
+        "    eval \"$2\"\n"
+        "    until_true has_ended || { echo $1: some live on; cat said; ps -ef; exit 1; }\n"
+        "    wait $job\n"
+        "    [ $? != 0 ] || { echo $1: the launcher succeeded; exit 1; }\n"
+        "}\n";
+    for (const End& end : ends) {
+        const int rounds = runs_all() ? end.all_rounds : 1;
+        script += "for i in $(seq " + std::to_string(rounds) + "); do round " + end.name + " '" +
+                  end.deed + "' >&2 || exit; done\n";
+    }
+    expect_success(beside_nodes(script + "kill $servers\nexit 0\n", runs_all() ? 200 : 55));
 }
 
 }  // namespace weft::test::hosts_test
