@@ -54,13 +54,14 @@ def main():
               file=sys.stderr)
         return 2
     try:
-        found = []
+        measured = []
         for file in files:
-            found += experiments(*read(file))
+            measured += experiments(*read(file))
     except SampleError as error:
         print("./dev report: %s" % error, file=sys.stderr)
         return 2
-    from . import page  # (and so matplotlib: what is wrong with a file can be said without it)
+    from . import page, split  # (and so matplotlib: what is wrong with a file can be said without it)
+    found = [part for experiment in measured for part in split.in_parts(experiment)]
     with open(arguments.output, "w", encoding="utf-8") as out:
         out.write(page.page(found))
     for folder, write in ((arguments.png, lambda name, experiment: page.png(

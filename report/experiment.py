@@ -1,5 +1,6 @@
 """Experiments: the cells of one scenario in one run, grouped into contests (the rows of tables and figures)."""
 
+import copy
 import functools
 
 from . import stats
@@ -12,6 +13,16 @@ AXES = ("mpi", "collective", "algorithm", "ranks", "nodes", "link", "transport",
 
 # Columns that are no times.
 COUNTS = {"allocations": "allocations"}
+PERCENT = ("cpu_share", "idle_share", "cpu_outside")
+# Columns that are made of measured ones: sums of each rank, and what is computed from the slowest rank's times.
+SUMS = {"overhead": ("start", "tests", "wait")}
+COMPUTED = {
+    "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),
+    "idle_share": (("cpu", "total"), lambda cpu, total: 100 - 100 * cpu / total),
+    "cpu_outside": (("cpu", "work", "total"), lambda cpu, work, total: 100 * (cpu - work) / total),
+    "idle": (("total", "cpu"), lambda total, cpu: total - cpu),
+    "test": (("tests", "test_calls", "total"), lambda tests, calls, total: tests / max(calls, 1)),
+}
 CURVE_SIZES = 4  # from so many points on, a curve says more than rows
 # Of a simulated point: which figures it belongs to ("says"), or else which column it is.
 METRICS = {"hidden": "hidden", "overlap": "hidden", "ratio": "ratio"}
@@ -21,7 +32,8 @@ class Member:
     """One member in one contest: the estimates that tables and figures take."""
 
     def __init__(self, cell, experiment):
-        self.name = name_beside_others(cell.head) if len(experiment.mpis) > 1 else cell.head["member"]
+        self.name_in_scenario = name_in_scenario(cell.head, [member.get("name") for member in experiment.scenario.get("members") or []])
+        self.name = self.name_in_scenario if len(experiment.mpis) > 1 else cell.head["member"]
         self.head = cell.head
         self.is_again = bool(cell.head.get("again"))
         self.cell = cell
@@ -31,12 +43,19 @@ class Member:
     @functools.lru_cache(maxsize=None)
     def times(self, column):
         """By repetition, the slowest rank's; or, if the scenario says so, by repetition and rank."""
-        if column not in self.head["columns"]:
+        if column in COMPUTED:
+            names, value = COMPUTED[column]
+            times = [self.times(name) for name in names]
+            total = times[names.index("total")]
+            return {key: value(*(one[key] for one in times)) for key in total
+                    if total[key] > 0 and all(key in one for one in times)}
+        names = SUMS.get(column, (column,))
+        if not set(names) <= set(self.head["columns"]):
             return {}
-        at = self.head["columns"].index(column)
+        places = [self.head["columns"].index(name) for name in names]
         found = {}
         for sample in self.cell.samples:
-            values = [rank[at] for rank in sample["ranks"]]
+            values = [sum(rank[at] or 0 for at in places) if column in SUMS else rank[places[0]] for rank in sample["ranks"]]
             if self.of_all_ranks:
                 found.update({(sample["repetition"], rank): value
                               for rank, value in enumerate(values) if value is not None})
@@ -55,14 +74,16 @@ class Member:
         return (self.head.get("compute") or {}).get("what") != "sleep"
 
 
-def name_beside_others(head):
-    """The name of an MPI's member without the MPI: "mpich", "mpich again", "mpich by hand" are "mpi", "mpi again",
+def name_in_scenario(head, names):
+    """The name that the scenario gives an MPI's member: "mpich", "mpich blocking", "mpich by hand" are "mpi", "mpi blocking",
     "by hand". Where several MPIs are in one figure, the rows (or panels) name them."""
     name = head["member"]
-    if str(head.get("implementation", "")).split(":")[0] not in ("mpi", "preload", "stub"):
+    kind = str(head.get("implementation", ""))
+    if not kind.startswith(("mpi", "preload", "stub", "libnbc", "nbc:")) and kind != "thread:mpi":
         return name
     rest = name.partition(" ")[2]
-    return ("mpi " + rest).strip() if rest in ("", "again") else rest
+    whole = ("mpi " + rest).strip()
+    return whole if rest in ("", "again") or whole in names else rest
 
 
 class Contest:
@@ -75,9 +96,8 @@ class Contest:
         if not self.members:  # only the repeated one is there
             self.members = [self.again]
             self.again = None
-        names = [member.name for member in self.members]
-        self.baseline = self.members[names.index(scenario["baseline"])
-                                     if scenario.get("baseline") in names else 0]
+        named = [member for member in self.members if scenario.get("baseline") in (member.name, member.name_in_scenario)]
+        self.baseline = (named or self.members)[0]
         self.head = self.baseline.head
         is_barrier = set(self.head["collective"].split("+")) == {"ibarrier"}
         self.bytes = 0 if is_barrier else self.head["bytes"]  # (the first files have 1 there)
@@ -135,8 +155,10 @@ class Contest:
 class Experiment:
     """A scenario's contests in a run, or in the runs of several MPIs."""
 
-    def __init__(self, name, runs, interruption, simulated=()):
-        self.name = name
+    def __init__(self, name, runs, interruption, simulated=(), view=None):
+        """`view`: other fields of the scenario, to draw its samples in another way."""
+        self.name = (view or {}).get("name", name)
+        self.part = ""  # of several figures: what its rows have in common
         self.runs = runs
         run = self.run = runs[0]
         for one in runs:
@@ -144,24 +166,37 @@ class Experiment:
         self.mpis = list(dict.fromkeys(one.head["mpi"] for one in runs if one.head["mpi"]))
         self.interruption = interruption
         self.all_simulated = list(simulated)
-        self.scenario = run.head["scenarios"][name]
-        self.question = self.scenario.get("question") or name
+        self.scenario = dict(run.head["scenarios"][name], **view or {})
+        self.question = self.scenario.get("question") or self.name
         self.says = self.scenario.get("says") or "time"
         statistic = self.scenario.get("statistic") or {}
         self.statistic = statistic.get("repetitions", "median")
         self.of_all_ranks = statistic.get("ranks") == "all"
-        self.missing = [line for one in runs for line in one.missing if line["scenario"] == name]
+        self.missing = [line for one in runs for line in one.missing if line["scenario"] == name and not view]
         self.switches = [line for one in runs for line in one.switches if line["scenario"] == name]
         by_contest = {}
-        for at, one in enumerate(runs):
+        for one in runs:
             for cell in one.cells.values():
                 if cell.head["scenario"] == name and cell.samples:
                     cell.head.setdefault("mpi", one.head.get("mpi", ""))
-                    by_contest.setdefault((at, cell.head["contest"]), []).append(Member(cell, self))
+                    by_contest.setdefault((one.head["mpi"], cell.head["contest"]), []).append(Member(cell, self))
         contests = [Contest(members, self.scenario) for members in by_contest.values()]
         self.contests = [contest for contest in contests if contest.is_measured()]
         if contests and not self.contests:
             self.missing.append({"scenario": name, "why": "its samples have no times of this kind"})
+
+    def only(self, contests, what, is_first):
+        """The same of some contests, which have something in common: `what`, in words. The first part has the rest, too."""
+        part = copy.copy(self)
+        for name, value in vars(Experiment).items():
+            if isinstance(value, functools.cached_property):
+                part.__dict__.pop(name, None)
+        part.part = ", ".join(filter(None, (self.part, what)))
+        part.contests = contests
+        part.mpis = [mpi for mpi in self.mpis if any(contest.head["mpi"] == mpi for contest in contests)]
+        if not is_first:
+            part.missing, part.switches, part.all_simulated = [], [], []
+        return part
 
     @functools.cached_property
     def members(self):
@@ -225,22 +260,23 @@ class Experiment:
 
     @functools.cached_property
     def simulated(self):
-        """The simulated lines that belong into the figure of these contests."""
-        if not self.contests:
-            return []
-        column = self.contests[0].column()
+        """The simulated lines that are drawn beside a measured member of the same contest."""
+        return [line for line in self.all_simulated if self.is_of_this_metric(line) and
+                any(is_beside(line, contest, member.name) for contest in self.contests for member in contest.members)]
+
+    @functools.cached_property
+    def simulated_alone(self):
+        """Those beside which nothing was measured: of other numbers of ranks, of other members, in another metric."""
+        return [line for line in self.all_simulated if line not in self.simulated] if self.contests else []
+
+    def is_of_this_metric(self, line):
         wanted = self.says if self.says in ("hidden", "ratio") else ""
-        return [line for line in self.all_simulated
-                if METRICS.get(line["metric"], "") == wanted and
-                (wanted or line["metric"] in ("time_us", column + "_us"))]
+        return METRICS.get(line["metric"], "") == wanted and \
+            bool(wanted or line["metric"] in ("time_us", self.contests[0].column() + "_us"))
 
     def simulated_of(self, contest, name):
         """A simulated value of this member in this contest, or None. The last one counts."""
-        head = contest.head
-        found = [line for line in self.simulated
-                 if line["member"] == name and line["collective"] == head["collective"] and
-                 line["ranks"] == head["ranks"] and line["bytes"] in (contest.bytes, head["bytes"]) and
-                 all(line[axis] == (head.get(axis) or 0) for axis in ("nodes",) if axis in line)]
+        found = [line for line in self.simulated if is_beside(line, contest, name)]
         return found[-1]["value"] if found else None
 
     @property
@@ -273,7 +309,14 @@ class Experiment:
         """Whether the figure is of a number of things, not of a time."""
         return self.contests[0].column() in COUNTS
 
+    @property
+    def is_percent(self):
+        """Whether it is of a share in percent."""
+        return self.contests[0].column() in PERCENT
+
     def text(self, value):
+        if self.is_percent:
+            return words.percent(value)
         return "%g" % value if self.is_count else words.time(value)
 
     @property
@@ -297,9 +340,17 @@ class Experiment:
         return ", ".join(filter(None, constant + [counts + " repetitions"]))
 
 
+def is_beside(line, contest, name):
+    """Whether a simulated line is of this member in this contest."""
+    head = contest.head
+    return (line["member"] == name and line["collective"] == head["collective"] and line["ranks"] == head["ranks"] and
+            line["bytes"] in (contest.bytes, head["bytes"]) and
+            all(line[axis] == (head.get(axis) or 0) for axis in ("nodes",) if axis in line))
+
+
 def experiments(runs, interruption):
     """Those of a file, in the order of its lines; also those of which nothing was measured."""
-    together = {}  # runs of one scenario with an MPI each are one experiment
+    together = {}  # runs of one scenario with MPIs are one experiment
     for at, run in enumerate(runs):
         names = dict.fromkeys([cell.head["scenario"] for cell in run.cells.values()] + list(run.head["scenarios"]))
         for name in names:
@@ -307,20 +358,35 @@ def experiments(runs, interruption):
     simulated = [line for run in runs for line in run.simulated]
     found = []
     for (name, _), several in together.items():
-        for same in parts_without_twice(several):
+        for same in parts_without_twice(several, name):
             found.append(Experiment(name, same, interruption,
                                     [line for line in simulated if line["scenario"] == name]))
+            if found[-1].contests:
+                views = [Experiment(name, same, interruption, view=view) for view in found[-1].scenario.get("views") or []]
+                found += [one for one in views if one.contests]  # (older samples may lack its columns)
     return found
 
 
-def parts_without_twice(runs):
-    """Runs in order, in lists in which no MPI is twice, nor another scenario of the same name."""
+def parts_without_twice(runs, name):
+    """Runs in order, in lists in which nothing is measured twice: an MPI is in a list by one run, or by the jobs of one
+    command."""
     lists = []
     for run in runs:
         for one in lists:
-            if run.head.get("mpi") not in [other.head.get("mpi") for other in one]:
+            if all(are_jobs_of_one_command(run, other, name) for other in one if mpi_of(other) == mpi_of(run)):
                 one.append(run)
                 break
         else:
             lists.append([run])
     return lists
+
+
+def mpi_of(run):
+    return words.mpi_name(run.head.get("mpi") or "")
+
+
+def are_jobs_of_one_command(run, other, name):
+    def measured(one):
+        return {(cell.head["contest"], cell.head["member"]) for cell in one.cells.values()
+                if cell.head["scenario"] == name}
+    return all(run.head[key] == other.head[key] for key in ("command", "date")) and not measured(run) & measured(other)

@@ -134,11 +134,18 @@ def switch_words(line):
     return text + ("; congestion control: %s." % line["congestion"] if line.get("congestion") else ".") if text else ""
 
 
+def question(experiment):
+    """With what its rows have in common, where the answers are in several figures, and with the MPIs."""
+    mpis = words.listing(experiment.mpis)
+    beside = "beside " + mpis if mpis not in experiment.part else ""
+    where = "; ".join(filter(None, (experiment.part, beside)))
+    return experiment.question + (" (%s)" % where if where else "")
+
+
 def section(experiment, name):
-    beside = " (beside %s)" % words.listing(experiment.mpis) if experiment.mpis else ""
     title = verdict.headline(experiment) if experiment.contests else "Missing"
     parts = ['<section id="%s"><h2><span class=question>%s</span>%s</h2>\n' % (
-        name, escape(experiment.question + beside), escape(title))]
+        name, escape(question(experiment)), escape(title))]
     if experiment.interruption:
         parts.append("<p class=warn>%s</p>\n" % escape(experiment.interruption))
     for line in experiment.missing:
@@ -154,8 +161,8 @@ def section(experiment, name):
         parts.append("<p class=warn>Missing: nothing of it was measured.</p>\n")
     parts += ["<p class=about>%s</p>\n" % escape(words_) for words_ in map(switch_words, experiment.switches) if words_]
     parts += ["<p class=about>Simulated by <code>%s</code></p>\n" % escape(command)
-              for command in dict.fromkeys(line["command"] for line in experiment.simulated)]
-    return "".join(parts) + "".join(map(about, experiment.runs)) + "</section>\n"
+              for command in dict.fromkeys(line["command"] for line in experiment.simulated + experiment.simulated_alone)]
+    return "".join(parts) + "".join(dict.fromkeys(map(about, experiment.runs))) + "</section>\n"
 
 
 def missing_words(line):
@@ -168,9 +175,7 @@ def contents(experiments):
     lines = []
     for name, experiment in experiments:
         text = verdict.sentence(experiment) if experiment.contests else "missing"
-        beside = " (beside %s)" % words.listing(experiment.mpis) if experiment.mpis else ""
-        lines.append('<li><a href="#%s">%s</a>%s<br>%s</li>\n' % (name, escape(experiment.question), escape(beside),
-                                                              escape(text)))
+        lines.append('<li><a href="#%s">%s</a><br>%s</li>\n' % (name, escape(question(experiment)), escape(text)))
     missing = list(dict.fromkeys(missing_words(line) for _, experiment in experiments for line in experiment.missing))
     text = "<nav><ol>\n%s</ol></nav>\n" % "".join(lines)
     if missing:

@@ -54,7 +54,7 @@ OPTIONAL = {
     "switch": {"bias_us": NUMBER, "late_max_us": NUMBER, "cpu_s": NUMBER, "bytes": NUMBER},
 }
 LINK = {"delay_us": NUMBER, "jitter_us": NUMBER, "loss": NUMBER}
-SCENARIO = {"question": str, "says": str, "members": list, "statistic": dict, "column": str}
+SCENARIO = {"question": str, "says": str, "members": list, "statistic": dict, "column": str, "notes": list, "views": list}
 STATISTICS = ("median", "min", "mean", "max")
 WORDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", bool: "true or false",
          NUMBER: "a number"}
@@ -87,8 +87,9 @@ def check_fields(line, kind):
 def check_scenario(name, scenario):
     check_type(name, scenario, dict)
     check_optional(scenario, SCENARIO)
-    for member in scenario.get("members") or []:
-        check_type("members", member, dict)
+    for name in ("members", "views"):
+        for one in scenario.get(name) or []:
+            check_type(name, one, dict)
     statistic = (scenario.get("statistic") or {}).get("repetitions", "median")
     if statistic not in STATISTICS:
         raise ValueError('"statistic" = %s; expected one of %s' % (json.dumps(statistic), ", ".join(STATISTICS)))

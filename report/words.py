@@ -169,17 +169,22 @@ def axis(name, value):
     if name == "transport":
         return {"shm": "shared memory", "tcp": "TCP", "ucx": "UCX", "auto": ""}.get(value, value or "")
     if name == "collective":
-        return value or ""
+        parts = (value or "").split("+")
+        return "%d times %s" % (len(parts), parts[0]) if len(parts) > 3 and len(set(parts)) == 1 else value or ""
     return "%s %s" % (name.replace("_", " "), value) if value not in (None, "", "auto") else ""
 
 
 def machine(experiment):
     """Where and when, in a line."""
-    head, run = experiment.contests[0].head, experiment.run.head
+    run = experiment.run.head
     ranks = {contest.head["ranks"] for contest in experiment.contests}
     nodes = {max(contest.head.get("nodes") or 1, 1) for contest in experiment.contests}
+    places = ["one machine"] if 1 in nodes else []
+    if nodes != {1}:
+        places.append("%s emulated nodes" % span(nodes - {1}))
+    links = set(filter(None, (link(contest.head.get("link")) for contest in experiment.contests)))
     parts = ["%s rank%s" % (span(ranks), "s"[:ranks != {1}]),
-             "one machine" if nodes == {1} else "%s emulated nodes" % span(nodes), link(head.get("link")),
+             " or ".join(places), "".join(links) if len(links) == 1 else "",
              "%s, %s CPUs" % (run["host"].get("cpu", "unknown CPU"), run["host"].get("cpus", "?")),
              listing(experiment.mpis), run["date"][:10]]
     return "Measured with " + ", ".join(filter(None, parts)) + "."

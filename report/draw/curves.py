@@ -4,7 +4,7 @@ import textwrap
 
 from matplotlib.transforms import ScaledTranslation
 
-from . import style
+from . import model, style
 from .. import words
 
 ASIDE = 0.08        # inches between members at one size
@@ -15,7 +15,7 @@ LABELLED = 7        # so many labels have room in a line under a panel
 
 def draw(experiment, title, scale, value_of, band_of):
     """As rows.draw, with the same arguments."""
-    names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
+    names = names_of(experiment)
     panels = panels_of(experiment, names)
     titles = [textwrap.wrap(": ".join(filter(None, (group, scale.words("lower", "higher")))), TITLE_COLUMNS)
               for group in panels]
@@ -31,8 +31,8 @@ def draw(experiment, title, scale, value_of, band_of):
         entries.append(style.hollow("hollow: disturbed"))
     height = sum(PANEL + style.LINE * (len(lines) + label_lines(experiment, found) - 1)
                  for lines, found in zip(titles, panels.values()))
-    figure = style.new_figure(experiment, 0.4 + height, title, entries)
-    all_axes = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    figure = style.new_figure(experiment, 0.4 + height + model.height(experiment), title, entries)
+    all_axes = model.axes_over(figure, experiment, 0.4 + height, len(panels))
     for axes, lines, texts in zip(all_axes, panels.values(), titles):
         draw_panel(axes, experiment, lines, scale, value_of, band_of)
         axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold")
@@ -62,6 +62,11 @@ class Line:
 def is_by_collective(experiment, names):
     """Whether a panel is an MPI, and its lines are collectives: one member is compared with several MPIs."""
     return len(names) == 1 and {"mpi", "collective"} == set(experiment.axes)
+
+
+def names_of(experiment):
+    """The members that have a line: of ratios, all but the one with which the others are compared."""
+    return [name for name in experiment.members if not (experiment.says == "ratio" and name == experiment.baseline)]
 
 
 def panels_of(experiment, names):

@@ -5,7 +5,7 @@ import textwrap
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
-from . import style
+from . import model, style
 from .. import words
 
 LANE = 0.2   # inches for a member of a row
@@ -74,8 +74,8 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
         entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
     if scale.reference:
         entries.append(style.reference_entry(scale.reference[1]))
-    figure = style.new_figure(experiment, at + 0.95, title, entries)
-    axes = figure.subplots()
+    figure = style.new_figure(experiment, at + 0.95 + model.height(experiment), title, entries)
+    axes, = model.axes_over(figure, experiment, at + 0.95, 1)
     axes.spines["left"].set_visible(False)
     axes.set_ylim(at, 0)  # inches, from above
     if scale.is_log:

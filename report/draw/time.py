@@ -1,13 +1,20 @@
-"""How long an operation takes: by bytes where there are several sizes, else in rows."""
+"""How long an operation takes: by bytes where there are several sizes, else in rows. Also what is computed from times."""
 
 from . import times
 
-HOW = "Less is faster. The axes are logarithmic."
+HOW = "Less is faster. The axes of times are logarithmic."
 
 
 # What the time of a column is.
 LABELS = {"delivery": "from the last rank's start to the last rank's end", "wait": "time in the wait",
-          "start": "time of the start", "work": "time of the computation", "tests": "time in the tests"}
+          "start": "time of the start", "work": "time of the computation", "tests": "time in the tests", "test": "time of one test",
+          "overhead": "overhead: time in start, tests and wait", "idle": "idle time: time less CPU time",
+          "cpu_share": "CPU time / time, in %", "idle_share": "idle time / time, in %",
+          "cpu_outside": "CPU time outside of the computation / time, in %"}
+# What a sentence says of those that are no time of the operation.
+SUBJECTS = {"overhead": ("start, tests and wait together", "take"), "idle": ("the CPU", "is idle for"),
+            "cpu_share": ("the CPU", "is busy for"), "idle_share": ("the CPU", "is idle for"),
+            "cpu_outside": ("the CPU", "is busy outside of the computation for")}
 
 
 def is_overlapped(experiment):
@@ -16,6 +23,10 @@ def is_overlapped(experiment):
 
 
 def notes(experiment):
+    column = experiment.contests[0].column()
+    if column in SUBJECTS:
+        what = LABELS[column].partition(":")[0].partition(",")[0]
+        return ["%s: %s; %s is better" % (what, times.extent(experiment), "higher" if column == "idle_share" else "lower")]
     return ["time: %s; lower is better" % times.extent(experiment)]
 
 
@@ -26,9 +37,12 @@ def draw(experiment, title):
 
 
 def subject(experiment):
+    column = experiment.contests[0].column()
+    if column in SUBJECTS:
+        return SUBJECTS[column]
     if is_overlapped(experiment):
         return "operation and computation together", "take"
-    label = LABELS.get(experiment.contests[0].column())
+    label = LABELS.get(column)
     return "the operation" + (" (%s)" % label if label else ""), "takes"
 
 

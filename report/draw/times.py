@@ -1,43 +1,8 @@
 """What the drawings of times have in common: time, cpu and start."""
 
-import math
-
 from . import apart, curves, rows
+from .scales import limits, ticks
 from .. import stats, words
-
-STEPS = (2, 5)        # between powers of ten
-SHORT_STEPS = (3, 5)  # below 1 us
-LABELS = 8            # at most so many ticks have room for their labels
-SHORTEST = 1e-3       # us
-BEYOND = 3            # times the extreme medians: what intervals leave that is cut
-MANY_DECADES = 1.5    # from here on only powers of ten are written from 1 us on
-
-
-def ticks(low, high):
-    """Round values between both, for a logarithmic axis."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    are_many = math.log10(high / low) >= MANY_DECADES
-    found = [10.0**power for power in decades]
-    for power in decades:
-        if power < 0 or not are_many:
-            found += [step * 10.0**power for step in (SHORT_STEPS if power < 0 else STEPS)]
-    chosen = []
-    least = (high / low) ** (1 / LABELS)
-    for value in found:  # powers of ten first
-        if low <= value <= high and all(max(value / other, other / value) > least for other in chosen):
-            chosen.append(value)
-    return sorted(chosen)
-
-
-def limits(ends, middles):
-    """Of a logarithmic axis, at least a factor of four: round all medians, and their intervals as far as these are near.
-    (A CPU time may be 0.)"""
-    least = min([value for value in middles if value >= SHORTEST], default=SHORTEST)
-    high = max(min(ends[1], max(middles) * BEYOND), 2 * SHORTEST)
-    low = max(ends[0], least / BEYOND)
-    middle = math.sqrt(low * high)
-    factor = max(math.sqrt(high / low) * 1.25, 2)
-    return middle / factor, middle * factor
 
 
 def estimate_of(column):
@@ -57,7 +22,17 @@ EXTENTS = {"delivery": "from the last rank's start to the last rank's end",
            "wait": "from the beginning of the wait to its end, of the slowest rank",
            "start": "from the beginning of the starting call until it returns, of the slowest rank",
            "tests": "of all calls of test, of the slowest rank",
-           "work": "from the beginning of the computation to its end, of the slowest rank"}
+           "test": "of all calls of test of the slowest rank, divided by their number",
+           "work": "from the beginning of the computation to its end, of the slowest rank",
+           "overhead": "in the library's calls, so that the program cannot compute: the start, all tests and the wait, added up; of the "
+                       "slowest rank",
+           "idle": "from a rank's start of the operation to the end of its wait, less the CPU time of all its threads; of the slowest "
+                   "and the busiest rank",
+           "cpu_share": "the CPU time of all threads of a rank (the operating system's work in their calls is in it) in % of the "
+                        "time; of the busiest and the slowest rank",
+           "idle_share": "what is left to 100 % of the time by the CPU time of all threads of a rank",
+           "cpu_outside": "the CPU time of all threads of a rank, less that of the computation, in % of the time; of the busiest and "
+                          "the slowest rank"}
 
 
 def extent(experiment):
@@ -78,12 +53,17 @@ def draw_any(experiment, title, label, reference=None):
     if experiment.is_count:
         most = max(1, round(ends[1]))
         span, places = (-0.2, most + 0.2), range(0, most + 1, max(1, most // 6))
+    elif experiment.is_percent:
+        span = (min(0, *middles) - 4, max(105, *middles) + 4)
+        places = [tick for tick in range(-200, 401, 25) if span[0] <= tick <= span[1]]
     else:
         if reference:
             ends, middles = (min(ends[0], reference[0]), max(ends[1], reference[0])), middles + [reference[0]]
         span = limits(ends, middles)
         places = ticks(*span)
-    scale = rows.Scale(label, not experiment.is_count, span, places, experiment.text, reference=reference)
+    is_log = not (experiment.is_count or experiment.is_percent)
+    scale = rows.Scale(label, is_log, span, places, experiment.text, reference=reference,
+                       better="more" if experiment.contests[0].column() == "idle_share" else "less")
     return (curves if not experiment.is_count and experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 

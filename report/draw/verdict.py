@@ -79,6 +79,9 @@ def notes(experiment):
     if len(experiment.members) > 1:
         found.append("Weft: a library whose collectives run while the program computes; names in the legend: who moves "
                      "the data")
+    if experiment.simulated or experiment.simulated_alone:
+        found.append("simulated: by a model (LogGP) with parameters that are mostly assumed; its commands are in docs/papers.md")
+    found += ["the paper: %s" % text for text in experiment.scenario.get("notes") or []]
     return found + [words.machine(experiment)]
 
 

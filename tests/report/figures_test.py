@@ -154,9 +154,123 @@ class Figures(unittest.TestCase):
         self.assertIn("Simulated by <code>weft simulate x</code>", page.page([experiment]))
         for other in (dict(metric="time_us"), dict(collective="igather"), dict(ranks=2), dict(member="kernel")):
             figure = self.figure(self.experiment(over({}, bytes=SIZES) + [simulated(**other)]))
-            self.assertEqual(self.dashed(figure), [], other)
+            self.assertEqual([line for line in self.dashed(figure) if line.axes is figure.axes[0]], [], other)
         self.assertEqual(len(self.dashed(self.figure(self.experiment(
             over({}, bytes=SIZES) + [simulated(metric="time_us", value=150)], says="time")))), 1)
+
+    def test_what_was_simulated_alone_has_a_panel_of_its_own(self):
+        points = [simulated(member=name, ranks=128, nodes=16, bytes=size, metric="time_us", value=value + size)
+                  for name, value in (("flat", 100), ("hierarchical", 10)) for size in SIZES]
+        for lines, says in ((over({}, bytes=SIZES), "time"), (over({}, bytes=SIZES[:2]), "time"),
+                            (over({}, bytes=SIZES), "hidden")):
+            figure = self.figure(self.experiment(lines + points, says=says))
+            self.assertEqual(len(figure.axes), 2)
+            self.assertEqual([line for line in self.dashed(figure) if line.axes is figure.axes[0]], [])
+            panel = figure.axes[1]
+            self.assertEqual([list(line.get_ydata()) for line in panel.lines if line.get_linestyle() == "--"],
+                             [[100 + size for size in SIZES], [10 + size for size in SIZES]])
+            self.assertEqual([text.get_text() for text in panel.get_legend().get_texts()], ["flat", "hierarchical"])
+            self.assertIn("simulated, not measured: ibcast, 128 ranks on 16 nodes: time of the operation",
+                          self.texts(figure))
+            self.assertIn("simulated: by a model (LogGP) with parameters that are mostly assumed", self.texts(figure))
+        # Over the ranks, a line for each collective.
+        points = [simulated(member="model", collective=name, ranks=ranks, metric="idle_us", value=ranks)
+                  for name in ("ibcast", "igather") for ranks in (2, 16, 64)]
+        figure = self.figure(self.experiment(over({}, bytes=SIZES) + points))
+        panel = figure.axes[1]
+        self.assertEqual([text.get_text() for text in panel.get_legend().get_texts()], ["ibcast", "igather"])
+        self.assertEqual([list(line.get_xdata()) for line in panel.lines if line.get_linestyle() == "--"], [[2, 16, 64]] * 2)
+        self.assertEqual(panel.get_xlabel(), "number of ranks (log scale)")
+
+    def test_samples_may_be_drawn_in_other_ways_too(self):
+        views = [{"name": "again", "question": "And its ratio?", "says": "ratio"},
+                 {"name": "last", "question": "And the work?", "says": "time", "column": "work"}]
+        lines = [head(says="time", column="total", views=views)] + over({}, bytes=SIZES) + [simulated(ranks=128), END]
+        whole, ratio, last = experiments_of(lines)
+        self.assertEqual([one.name for one in (whole, ratio, last)], ["overlap", "again", "last"])
+        self.assertEqual([one.says for one in (whole, ratio, last)], ["time", "ratio", "time"])
+        self.assertIn("And its ratio?", self.texts(self.figure(ratio)))
+        self.assertEqual(last.contests[0].column(), "work")
+        self.assertEqual([len(one.simulated_alone) for one in (whole, ratio, last)], [1, 0, 0])
+        from report.__main__ import file_names
+        self.assertEqual(list(file_names([whole, ratio, last])), ["overlap", "again", "last"])
+
+    def test_jobs_of_an_mpi_are_in_one_figure(self):
+        lines, values = [], {"mpich": lambda at: (100, 100, 200), "auto": lambda at: (100, 100, 100)}
+        for at, ranks in enumerate((2, 4, 8)):
+            job = contest(values, bytes=8, number=at)
+            for line in job:
+                if line["kind"] == "cell":
+                    line.update(ranks=ranks, implementation="mpi" if line["member"] == "mpich" else "weft")
+                else:
+                    line["ranks"] *= ranks
+            lines += [dict(head(says="time"), mpi="MPICH 5.0.2")] + job
+        one, = experiments_of(lines + [END])
+        self.assertEqual([one.head["ranks"] for one in one.contests], [2, 4, 8])
+        self.assertTrue(one.is_over_ranks)
+        self.assertIn("number of ranks (log scale)", self.texts(self.figure(one)))
+        from report import page
+        self.assertEqual(page.page([one]).count("<p class=about>"), 1, "all jobs are of one command")
+        later = [dict(line, date="2026-11-28T00:00:00Z") if line["kind"] == "run" else line for line in lines]
+        self.assertEqual(len(experiments_of(lines + later + [END])), 2, "measured twice")
+
+    def test_members_with_other_settings_are_in_the_contest(self):
+        """... also where each has a job of its own, with an MPI."""
+        lines = []
+        for name, total in (("auto", 200), ("other settings", 100)):
+            lines += [dict(head(says="ratio"), mpi="MPICH 5.0.2")] + contest({name: lambda at, total=total: (100, 100, total)})
+        one, = experiments_of(lines + [END])
+        self.assertEqual(len(one.contests), 1)
+        self.assertAlmostEqual(one.contests[0].ratio(one.contests[0].members[1]).value, 0.5)
+
+    def test_a_tall_figure_becomes_several(self):
+        from report import split
+        lines = []
+        for at, (mpi, nodes, collective) in enumerate((mpi, nodes, collective) for mpi in ("MPICH 5.0.2", "Open MPI 5.0.8")
+                                                      for nodes in (1, 2) for collective in ("ibcast", "igather", "iscan")):
+            lines += [dict(head(says="time"), mpi=mpi)] if at % 6 == 0 else []
+            for size_at, size in enumerate(SIZES):
+                lines += contest({"auto": lambda at: (100, 100, 200)}, bytes=size, nodes=nodes, collective=collective,
+                                 number=at * 4 + size_at, first=at * 4 + size_at)
+        whole, = experiments_of(lines + [END])
+        self.assertEqual(len(whole.groups), 12)
+        parts = split.in_parts(whole)
+        self.assertEqual([(part.part, len(part.groups)) for part in parts], [("one machine", 6), ("2 nodes", 6)])
+        from report import page
+        self.assertIn("How much hides? (2 nodes; beside MPICH 5.0.2 and Open MPI 5.0.8)", page.page(parts))
+        self.assertEqual(split.in_parts(parts[0]), [parts[0]])
+
+    def test_columns_that_are_made_of_others(self):
+        columns = ["start", "tests", "wait", "work", "total", "cpu", "blocking"]
+        lines = contest({"auto": lambda at: (10, 20, 30, 100, 200, 120, 150),
+                         "thread": lambda at: (1, 2, 3, 100, 110, 105, 150)}, columns=columns)
+        for column, values, words in (("overhead", [60, 6], "overhead: time in start, tests and wait"),
+                                      ("idle", [80, 5], "idle time: time less CPU time"),
+                                      ("cpu_share", [60, 95.45], "CPU time / time, in %"),
+                                      ("idle_share", [40, 4.55], "idle time / time, in %"),
+                                      ("cpu_outside", [10, 4.55], "CPU time outside of the computation / time, in %")):
+            experiment = self.experiment(lines, says="time", column=column)
+            found = [member.estimate(column).value for member in experiment.contests[0].members]
+            self.assertEqual([round(value, 2) for value in found], values, column)
+            self.assertIn(words, self.texts(self.figure(experiment)))
+
+    def test_what_the_paper_says_stands_under_its_figure(self):
+        experiment = self.experiment(over({}, bytes=SIZES), notes=["It hides nearly all (VI.D)"])
+        self.assertIn("the paper: It hides nearly all (VI.D)", self.texts(self.figure(experiment)))
+
+    def test_the_baseline_may_be_an_mpi_s_member(self):
+        lines = contest({"mpich": lambda at: (100, 100, 200), "mpich blocking": lambda at: (100, 100, 400),
+                         "auto": lambda at: (100, 100, 100)})
+        lines = [dict(line, implementation="weft" if line["member"] == "auto" else "mpi") if line["kind"] == "cell" else line
+                 for line in lines]
+        scenario = {"says": "ratio", "baseline": "mpi blocking",
+                    "members": [{"name": "auto"}, {"name": "mpi"}, {"name": "mpi blocking"}]}
+        one = self.experiment(lines, **scenario)
+        self.assertEqual(one.baseline, "mpich blocking")
+        two, = experiments_of([dict(head(**scenario), mpi="MPICH 5.0.2")] + lines +
+                              [dict(head(**scenario), mpi="Open MPI 5.0.8")] + lines + [END])
+        self.assertEqual(two.baseline, "mpi blocking")
+        self.assertEqual(two.members, ["auto", "mpi", "mpi blocking"])
 
     def test_several_mpis_are_one_figure(self):
         lines = []
