@@ -20,7 +20,7 @@ COMPUTED = {
     "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),
     "idle_share": (("cpu", "total"), lambda cpu, total: 100 - 100 * cpu / total),
     "cpu_outside": (("cpu", "work", "total"), lambda cpu, work, total: 100 * (cpu - work) / total),
-    "idle": (("total", "cpu"), lambda total, cpu: total - cpu),
+    "idle": (("total", "cpu"), lambda total, cpu: max(total - cpu, 0)),  # (a reading takes time, too)
     "test": (("tests", "test_calls", "total"), lambda tests, calls, total: tests / max(calls, 1)),
 }
 CURVE_SIZES = 4  # from so many points on, a curve says more than rows
@@ -213,8 +213,17 @@ class Experiment:
 
     @functools.cached_property
     def varying(self):
-        return [name for name in AXES
-                if len({words.axis(name, contest.head.get(name)) for contest in self.contests}) > 1]
+        found = [name for name in AXES
+                 if len({words.axis(name, contest.head.get(name)) for contest in self.contests}) > 1]
+        if "transport" in found and self.place_decides_transport():
+            found.remove("transport")
+        return found
+
+    def place_decides_transport(self):
+        by_place = {}
+        for contest in self.contests:
+            by_place.setdefault((contest.head["ranks"], contest.head.get("nodes")), set()).add(contest.head.get("transport"))
+        return len(by_place) > 1 and all(len(some) == 1 for some in by_place.values())
 
     @functools.cached_property
     def is_over_ranks(self):
@@ -327,12 +336,16 @@ class Experiment:
         counts = [len(member.cell.samples) for contest in self.contests for member in contest.members]
         return min(counts), max(counts)
 
+    def is_of_all(self, axis):
+        """Whether all members have the same value of it."""
+        return len({words.axis(axis, member.head.get(axis)) for contest in self.contests for member in contest.members}) <= 1
+
     def conditions(self):
         """What is the same for all rows, in words."""
         head = self.contests[0].head
         constant = [words.axis(name, head.get(name)) for name in
                     ("mpi", "collective", "ranks", "nodes", "link", "transport", "algorithm", "call", "progress", "compute",
-                     "late") if name not in self.varying]
+                     "late") if name not in self.varying and self.is_of_all(name)]
         low, high = self.repetitions()
         counts = str(high) if low == high else "%d to %d" % (low, high)
         if len({contest.bytes for contest in self.contests}) == 1 and self.contests[0].bytes:

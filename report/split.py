@@ -25,5 +25,18 @@ def in_parts(experiment):
     together = {}
     for contest in experiment.contests:
         together.setdefault(words.axis(axis, contest.head.get(axis)), []).append(contest)
-    return [part for at, (what, contests) in enumerate(together.items())
-            for part in in_parts(experiment.only(contests, what, at == 0))]
+    parts = []
+    for what, contests in in_order(experiment, together):
+        parts += in_parts(experiment.only(contests, what, not parts))
+    return parts
+
+
+def in_order(experiment, together):
+    """Neighbouring values of an axis together, as far as there is room: what they are, and their contests."""
+    found = []
+    for what, contests in together.items():
+        if found and not is_too_tall(experiment.only(found[-1][1] + contests, "", False)):
+            found[-1] = (found[-1][0] + [what], found[-1][1] + contests)
+        else:
+            found.append(([what], contests))
+    return [(" to ".join([names[0], names[-1]]) if len(names) > 2 else words.listing(names), contests) for names, contests in found]

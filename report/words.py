@@ -77,7 +77,8 @@ def rate(text):
 def link(value):
     if not value:
         return ""
-    parts = ["links of " + rate(value["rate"])] if value.get("rate") else []
+    count = value.get("links") or 1
+    parts = [("%d links of %s each" % (count, rate(value["rate"])) if count > 1 else "links of " + rate(value["rate"]))] if value.get("rate") else []
     for name in ("delay", "jitter"):
         us = value.get(name + "_us") or 0
         if us:
@@ -143,7 +144,12 @@ MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft
            "sockets": "plain sockets, no Weft", "copy thread": "a plain thread that copies",
            "mpi": "the MPI's own nonblocking call", "libnbc": "the original LibNBC library",
            "nbc:weft": "LibNBC's interface over Weft", "by hand": "a pipeline written in the program",
-           "preload": "an MPI program with Weft preloaded"}
+           "preload": "an MPI program with Weft preloaded", "auto blocking": "Weft's blocking call",
+           "manual blocking": "Weft's blocking call", "mpi blocking": "the MPI's blocking call", "manual, no test": "manual, without a call while it computes",
+           "by hand over it": "a pipeline written in the program, over the MPI's messages",
+           "in a thread over it": "the same, by a thread of the program", "in a thread": "the MPI's blocking call, in a thread of the program",
+           "weft in a thread": "Weft's blocking call, in a thread of the program", "persistent": "init once, start many times",
+           "first call": "in a communicator that has no schedule yet", "cached call": "with the schedule of the call before"}
 
 
 def member(name):
@@ -199,3 +205,8 @@ def listing(parts):
     """a, b and c"""
     parts = list(parts)
     return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1] if parts else ""
+
+
+def quantity(column):
+    """What a column is of, in a word or two."""
+    return {"overhead": "overhead", "cpu": "CPU time", "idle": "idle time", "tests": "time in tests", "start": "time of the start"}.get(column, "time")

@@ -66,7 +66,7 @@ def is_by_collective(experiment, names):
 
 def names_of(experiment):
     """The members that have a line: of ratios, all but the one with which the others are compared."""
-    return [name for name in experiment.members if not (experiment.says == "ratio" and name == experiment.baseline)]
+    return [name for name in experiment.members if not (experiment.says == "ratio" and name == experiment.baseline)] or experiment.members
 
 
 def panels_of(experiment, names):
@@ -115,7 +115,8 @@ def draw_panel(axes, experiment, lines, scale, value_of, band_of):
     if scale.line is not None:
         axes.axhline(scale.line, color=style.MUTED, linewidth=1.4)
     places = places_of(experiment, lines)
-    axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
+    margin = max(1.4, (places[-1] / places[0]) ** (len(lines) * ASIDE / 6))  # for lines side by side
+    axes.set_xlim(places[0] / margin, places[-1] * margin)
     axes.set_xticks(places, ["\n" * line + (str(place) if experiment.is_over_ranks else words.size(place))
                              for place, line in zip(places, in_lines(places))])
     axes.xaxis.set_minor_locator(style.NullLocator())

@@ -48,7 +48,8 @@ def draw(experiment, title):
     factor = max(1.15, 1 / found[0] * 1.08, found[1] * 1.08)
     low, high = max(1 / factor, found[0] / 1.15), min(factor, found[1] * 1.15)
     low, high = min(low, 0.87), max(high, 1.15)
-    scale = rows.Scale("time / time of %s" % experiment.baseline, True, (low, high),
+    what = words.quantity(experiment.contests[0].column())
+    scale = rows.Scale("%s / %s of %s" % (what, what, experiment.baseline), True, (low, high),
                        ticks(low, high), lambda value: "%.2f" % value, line=1,
                        line_label=line_label(experiment), tick_text=lambda value: "%g" % value)
     return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)

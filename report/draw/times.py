@@ -32,7 +32,7 @@ EXTENTS = {"delivery": "from the last rank's start to the last rank's end",
                         "time; of the busiest and the slowest rank",
            "idle_share": "what is left to 100 % of the time by the CPU time of all threads of a rank",
            "cpu_outside": "the CPU time of all threads of a rank, less that of the computation, in % of the time; of the busiest and "
-                          "the slowest rank"}
+                          "the slowest rank. Where ranks share a core, the computation takes longer than its CPU time, so that shares are too small"}
 
 
 def extent(experiment):
