@@ -5,6 +5,7 @@
 
 namespace weft::bench {
 
-enum class CallForm : std::uint8_t { nonblocking, blocking, persistent };
+// `first`: nonblocking, in a communicator in which no call of its kind was made before.
+enum class CallForm : std::uint8_t { nonblocking, blocking, persistent, first };
 
 }  // namespace weft::bench

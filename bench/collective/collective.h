@@ -54,6 +54,7 @@ weft_status issue(const Case& c, const Forms& forms, weft_request* request,
                   Arguments... arguments) {
     switch (c.form) {
         case CallForm::blocking: return forms.call(arguments...);
+        case CallForm::first:
         case CallForm::nonblocking: return forms.start(arguments..., request);
         case CallForm::persistent: break;
     }

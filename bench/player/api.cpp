@@ -20,6 +20,7 @@ const Api own_api = {
     .request_free = weft_request_free,
     .set_engine = weft_set_engine,
     .comm_dup_with = weft_comm_dup_with,
+    .comm_free = weft_comm_free,
     .comm_from_oob = weft_comm_from_oob,
     .finalize = weft_finalize,
     .status_name = weft_status_name,

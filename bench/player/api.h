@@ -28,6 +28,7 @@ struct Api {
     decltype(&weft_request_free) request_free;
     decltype(&weft_set_engine) set_engine;
     decltype(&weft_comm_dup_with) comm_dup_with;
+    decltype(&weft_comm_free) comm_free;
     decltype(&weft_comm_from_oob) comm_from_oob;
     decltype(&weft_finalize) finalize;
     decltype(&weft_status_name) status_name;

@@ -43,6 +43,7 @@ const char* load(void* library, Api& api) {
     LOAD(request_free, "weft_request_free");
     LOAD(set_engine, "weft_set_engine");
     LOAD(comm_dup_with, "weft_comm_dup_with");
+    LOAD(comm_free, "weft_comm_free");
     LOAD(comm_from_oob, "weft_comm_from_oob");
     LOAD(finalize, "weft_finalize");
     LOAD(status_name, "weft_status_name");

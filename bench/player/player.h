@@ -22,6 +22,9 @@ class Player {
     // Around each of its repetitions, outside of what is timed. Collective.
     virtual void enter() {}
     virtual void leave() {}
+    // Takes a new communicator, in which each call is the first of its kind. False: it cannot.
+    // Collective.
+    virtual bool renew() { return false; }
     // Starts `c` on the buffers of `k`. A case is the same object in every repetition.
     virtual void start(const Collective& c, Case& k) = 0;
     // True: all that was started is complete; a wait is then not needed.

@@ -6,7 +6,11 @@
 namespace weft::bench {
 
 WeftPlayer::WeftPlayer(const Api& api, weft_comm made_from, const Cell& cell, const Job& world)
-    : api_(api), world_(world), form_(cell.call) {
+    : api_(api),
+      world_(world),
+      made_from_(made_from),
+      algorithm_(cell.algorithm),
+      form_(cell.call) {
     Result<Engine> engine = find_engine(cell.engine);
     if (!engine.is_ok()) {
         absence_ = last_detail();
@@ -18,8 +22,7 @@ WeftPlayer::WeftPlayer(const Api& api, weft_comm made_from, const Cell& cell, co
     const bool is_set = set_engine(engine_) == WEFT_OK;
     absence_ = first_sentence(world_, is_set ? "" : api_.last_detail());
     if (absence_.empty()) {
-        const bool is_made =
-            api_.comm_dup_with(made_from, cell.algorithm.c_str(), &comm_) == WEFT_OK;
+        const bool is_made = api_.comm_dup_with(made_from_, algorithm_.c_str(), &comm_) == WEFT_OK;
         absence_ = first_sentence(world_, is_made ? "" : api_.last_detail());
     }
     force(WEFT_ENGINE_MANUAL);
@@ -43,6 +46,12 @@ void WeftPlayer::force(weft_engine engine) const {
 void WeftPlayer::enter() { force(engine_); }
 
 void WeftPlayer::leave() { force(WEFT_ENGINE_MANUAL); }
+
+bool WeftPlayer::renew() {
+    must(api_, api_.comm_free(&comm_), "weft_comm_free");
+    must(api_, api_.comm_dup_with(made_from_, algorithm_.c_str(), &comm_), "weft_comm_dup_with");
+    return true;
+}
 
 void WeftPlayer::start(const Collective& c, Case& k) {
     weft_request request = WEFT_REQUEST_NULL;

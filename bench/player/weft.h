@@ -20,6 +20,7 @@ class WeftPlayer final : public Player {
     bool takes_several() const override { return true; }
     void enter() override;
     void leave() override;
+    bool renew() override;
     void start(const Collective& c, Case& k) override;
     bool test() override;
     void wait() override;
@@ -34,6 +35,8 @@ class WeftPlayer final : public Player {
 
     const Api& api_;
     const Job world_;
+    const weft_comm made_from_;
+    const std::string algorithm_;
     const CallForm form_;
     weft_engine engine_ = WEFT_ENGINE_MANUAL;
     weft_comm comm_ = WEFT_COMM_NULL;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 
 #include "bench/run/samples.h"
@@ -39,18 +40,73 @@ std::vector<std::pair<std::string, std::string>> axes_of(const Json& head) {
             {"by", inside("late", "by")}};
 }
 
+// Columns that are computed from those of samples, of the slowest rank of each.
+template <class Value>
+std::vector<double> combined(const std::vector<double>& a, const std::vector<double>& b,
+                             Value value) {
+    std::vector<double> found;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+        found.push_back(value(a[i], b[i]));
+    return found;
+}
+
+struct Computed {
+    const char* name;
+    std::vector<double> (*of)(const Measured&);
+};
+constexpr Computed computed[] = {
+    {"idle",
+     [](const Measured& one) {
+         return combined(one.times("total"), one.times("cpu"), std::minus<>());
+     }},
+    {"test",
+     [](const Measured& one) {
+         return combined(one.times("tests"), one.times("test_calls"),
+                         [](double us, double calls) { return us / std::max(calls, 1.0); });
+     }},
+    {"cpu_share",
+     [](const Measured& one) {
+         return combined(one.times("cpu"), one.times("total"),
+                         [](double cpu, double total) { return 100 * cpu / total; });
+     }},
+    {"cpu_outside",
+     [](const Measured& one) {
+         const std::vector<double> outside =
+             combined(one.times("cpu"), one.times("work"), std::minus<>());
+         return combined(outside, one.times("total"),
+                         [](double us, double total) { return 100 * us / total; });
+     }},
+};
+
 }  // namespace
 
 std::vector<double> Measured::times(const std::string& column) const {
+    for (const Computed& one : computed)
+        if (column == one.name) return one.of(*this);
+    // What the program loses in the library's calls is the sum of three, of each rank.
+    const std::vector<std::string> parts = column == "overhead"
+                                               ? std::vector<std::string>{"start", "tests", "wait"}
+                                               : std::vector<std::string>{column};
     const Json& columns = head.at("columns");
-    const auto found = std::find(columns.begin(), columns.end(), column);
+    std::vector<std::size_t> places;
+    for (const std::string& part : parts) {
+        const auto found = std::find(columns.begin(), columns.end(), part);
+        if (found == columns.end()) return {};
+        places.push_back(static_cast<std::size_t>(found - columns.begin()));
+    }
     std::vector<double> times;
-    if (found == columns.end()) return times;
-    const auto at = static_cast<std::size_t>(found - columns.begin());
     for (const Json& sample : samples) {
         double slowest = -1;
-        for (const Json& rank : sample.at("ranks"))
-            if (rank.at(at).is_number()) slowest = std::max(slowest, rank.at(at).get<double>());
+        for (const Json& rank : sample.at("ranks")) {
+            double sum = 0;
+            bool is_measured = false;
+            for (const std::size_t at : places) {
+                if (!rank.at(at).is_number()) continue;
+                is_measured = true;
+                sum += rank.at(at).get<double>();
+            }
+            if (is_measured) slowest = std::max(slowest, sum);
+        }
         if (slowest >= 0) times.push_back(slowest);
     }
     return times;

@@ -35,11 +35,14 @@ void print_head(std::FILE* file, const Experiment& one) {
 void print_rows(std::FILE* file, const Experiment& one) {
     const bool is_hidden = one.is_about("hidden");
     const std::vector<std::string> members = one.members();
+    const std::string about = one.contests[0].column();
+    const bool is_share = about.ends_with("_share") || about == "cpu_outside";
     const std::string baseline = one.contests[0].baseline().name();
-    std::vector<std::string> heading = {
-        "", is_hidden
-                ? "one after the other, us"
-                : baseline + ", " + (one.contests[0].column() == "allocations" ? "number" : "us")};
+    std::vector<std::string> heading = {"", is_hidden ? "one after the other, us"
+                                                      : baseline + ", " +
+                                                            (about == "allocations" ? "number"
+                                                             : is_share             ? "%"
+                                                                                    : "us")};
     std::vector<std::string> shown;
     for (const std::string& name : members)
         if (is_hidden || name != baseline) shown.push_back(name);

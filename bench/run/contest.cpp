@@ -57,10 +57,12 @@ struct Times {
     double user = 0;                    // the parts of cpu
     double system = 0;
     double unexpected = std::nan("");  // a number of messages
+    double test_calls = 0;              // how many tests there were, in the time `tests`
 };
 constexpr const char* columns[] = {"blocking", "work",     "start", "tests",  "wait",
                                    "total",    "cpu",      "begun", "done",   "allocations",
-                                   "core",     "delivery", "user",  "system", "unexpected"};
+                                   "core",     "delivery", "user",  "system", "unexpected",
+                                   "test_calls"};
 static_assert(sizeof(Times) == std::size(columns) * sizeof(double));
 
 double rounded(double us) { return std::round(us * 1000) / 1000; }
@@ -74,6 +76,10 @@ class Member {
         if (cell.compute.what == Compute::What::spinner && why.empty())
             why = core_time_absence(run.world);
         if (why.empty()) player = make_player(cell, run.world, why);
+        if (player && cell.call == CallForm::first && !player->renew()) {
+            player.reset();
+            why = "it has no communicator of its own that could be made anew for each call";
+        }
         if (!player) {
             if (run.world.rank == 0)
                 run.samples.write({{"kind", "missing"},
@@ -89,7 +95,12 @@ class Member {
         }
     }
 
-    void fill(std::uint64_t seed) {
+    // Before an operation: its data, and a communicator, if each operation has a new one.
+    void prepare(const Job& world, std::uint64_t seed) {
+        if (cell.call == CallForm::first) {
+            player->renew();
+            for (Case& one : cases_) one.job = player->job(world);
+        }
         for (std::size_t i = 0; i < cases_.size(); ++i) collectives_[i]->fill(cases_[i], seed);
     }
     void start() {
@@ -220,6 +231,7 @@ class Runner {
                 tested = watch_.us();
             } while (!member.player->test());
             times.tests += watch_.us() - tested;  // the last one
+            times.test_calls = 1;
             return;
         }
         const std::int64_t pieces =
@@ -237,6 +249,7 @@ class Runner {
                 const double begin = watch_.us();
                 is_pending = !member.player->test();
                 times.tests += watch_.us() - begin;
+                ++times.test_calls;
             }
         }
     }
@@ -253,7 +266,7 @@ class Runner {
     // One operation.
     Times operate_here(Member& member, bool is_overlapped, double late) {
         Times times;
-        member.fill(++fill_seed_);
+        member.prepare(run_.world, ++fill_seed_);
         use_up_burst();
         barrier();
         const double unexpected = member.player->unexpected_messages();
@@ -294,7 +307,7 @@ class Runner {
     // The same while a process of lowest priority uses what this core has left.
     Times operate_beside_spinner(Member& member) {
         Times times;
-        member.fill(++fill_seed_);
+        member.prepare(run_.world, ++fill_seed_);
         const CoreTime core = measure_core_time(run_.world, work_us_, [&] {
             const double begin = watch_.us();
             const CpuTime cpu = cpu_time();

@@ -24,7 +24,7 @@ constexpr std::array of_members = {"name",  "what",  "implementation", "engine",
                                    "again", "hides", "segment"};
 constexpr std::array of_scenarios = {"name",     "question", "says",      "column", "baseline",
                                      "blocking", "members",  "statistic", "until",  "repetitions",
-                                     "budget",   "engine",   "segment"};
+                                     "budget",   "engine",   "segment",   "views"};
 
 template <std::size_t n>
 bool is_in(const std::array<const char*, n>& list, const std::string& name) {

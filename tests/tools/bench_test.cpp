@@ -223,6 +223,8 @@ TEST(Bench, WritesWhatItsScenarioSaysAndEveryRepetition) {
         EXPECT_EQ(cell.at("ranks"), 3);
         for (const double us : times(lines, cell, "work")) EXPECT_GE(us, 3000);
         for (const double us : times(lines, cell, "tests")) EXPECT_GT(us, 0);
+        for (const double number : times(lines, cell, "test_calls"))
+            EXPECT_TRUE(number >= 1 && number <= 3) << number;
     }
     EXPECT_EQ(contests.size(), 3u);
     const std::vector<Json> all = of_kind(lines, "sample");
@@ -237,6 +239,39 @@ TEST(Bench, WritesWhatItsScenarioSaysAndEveryRepetition) {
     EXPECT_EQ(orders, (std::set<int>{0, 1, 2, 3}));
     EXPECT_EQ(lines.back().at("kind"), "end");
     EXPECT_EQ(lines.back().at("complete"), true);
+}
+
+// The first call in a communicator makes its schedule, which takes memory; one whose schedule is
+// cached takes none.
+TEST(Bench, MakesEachFirstCallInANewCommunicator) {
+    const Folder folder;
+    write(folder / "first.json", R"({"name": "first", "collective": "ibcast", "bytes": "1K",
+        "cores": "none", "compute": {"who": "none"}, "repetitions": 3, "until": 0, "members": [
+        {"name": "cached", "engine": "manual"},
+        {"name": "first", "engine": "manual", "call": "first"},
+        {"name": "sockets", "implementation": "sockets", "call": "first"}]})");
+    const std::string samples = folder / "samples";
+    expect_success(bench + (folder / "first.json") + " --json " + samples);
+    const std::vector<Json> lines = lines_of(samples);
+    const std::vector<Json> cells = of_kind(lines, "cell");
+    ASSERT_EQ(cells.size(), 2u);
+    EXPECT_EQ(cells[0].at("call"), "nonblocking");
+    EXPECT_EQ(cells[1].at("call"), "first");
+    const Json& columns = cells[0].at("columns");
+    const auto at = static_cast<std::size_t>(
+        std::find(columns.begin(), columns.end(), "allocations") - columns.begin());
+    const bool is_counted = !of_kind(lines, "sample").at(0).at("ranks")[0].at(at).is_null();
+    for (const Json& cell : cells) {
+        const std::vector<double> starts = times(lines, cell, "start");
+        EXPECT_EQ(starts.size(), 3u);
+        if (!is_counted) continue;
+        for (const double number : times(lines, cell, "allocations"))
+            EXPECT_EQ(number > 0, cell.at("call") == "first") << number << cell;
+    }
+    const std::vector<Json> missing = of_kind(lines, "missing");
+    ASSERT_EQ(missing.size(), 1u);
+    EXPECT_EQ(missing[0].at("member"), "sockets");
+    EXPECT_TRUE(contains(missing[0].at("why"), "no communicator of its own")) << missing[0];
 }
 
 TEST(Bench, StartsLateRanksLate) {
