@@ -137,7 +137,12 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
                 "at_least": 1},
        "verdict": {"verdict": "not run"}},
       {"id": "p-8", "kind": "opinion", "where": "1", "says": "x", "missing": "a tool",
-       "verdict": {"verdict": "confirmed"}}]})";
+       "verdict": {"verdict": "confirmed"}}], "simulated": [
+      {"scenario": "case-none", "command": "weft simulate barrier -n {ranks}", "metric": "end",
+       "as": "time_us", "member": "m", "collective": "ibarrier", "ranks": [4], "bytes": ["8"]},
+      {"scenario": "case-fig1", "command": "weft simulate barrier -n {ranks} --none",
+       "metric": "end", "as": "time_us", "member": "m", "collective": "ibarrier", "ranks": [4],
+       "bytes": ["8"]}]})";
     const Finished check = run("python3 -B " WEFT_SOURCE_DIR "/tools/docs/papers.py " WEFT_BUILD_DIR
                                "/weft --check '" +
                                (folder / "") + "'");
@@ -167,7 +172,9 @@ TEST_F(Docs, AnItemOfAPaperThatLacksSomethingIsNamed) {
           "p-15: no member nobody in sci-fig4-fft\n",
           "p-8: a verdict without why\n",
           "p-8: a verdict without a command\n",
-          "p-8: twice\n"})
+          "p-8: twice\n",
+          "p, simulated for case-none: no such scenario\n",
+          "p, simulated for case-fig1: weft simulate barrier -n 4 --none prints no end\n"})
         EXPECT_TRUE(contains(check.err, fault)) << fault << "in\n" << check.err;
 }
 

@@ -158,6 +158,40 @@ class Judging(unittest.TestCase):
         self.assertIn("the worst cell: 0.75", one.why)
         self.assertIn("2 of 2 cells hold", one.why)
 
+    def test_a_time_less_that_of_another_member(self):
+        def first(more):
+            return lambda at: times(100.0, start=5.0 + more)
+        lines = lines_of([({"bytes": size}, {"cached": 100.0, "first": first(more), "first again": first(more)})
+                          for size, more in ((8, 10.0), (64, 11.0))])
+        rule = {"metric": "start", "of": "first", "less": "cached", "of_where": ["bytes=64"], "to": "first",
+                "to_where": ["bytes=8"], "at_least": 1.09, "at_most": 1.11}
+        one = self.judged(rule, lines)
+        self.assertEqual(one.verdict, "confirmed", one.why)
+        self.assertIn("start of first, less that of cached, / start of first", one.why)
+        self.assertEqual(self.verdict(dict(rule, less=None), lines), "not confirmed")
+
+    def test_jobs_took_no_turns(self):
+        lines = lines_of([({}, aa(auto=lambda at: times(100.0 * (1 + at % 3)), thread=lambda at: times(100.0 * (1 + (at + 2) % 3))))])
+        rule = {"at_least": 0.99, "at_most": 1.01}
+        self.assertIn("the worst cell: 1.5", self.judged(rule, lines).why)  # by repetition 1/3, 2 and 1.5
+        for line in lines:
+            if line.get("member") == "thread":
+                line["settings"] = {"WEFT_RENDEZVOUS": "4K"}
+        self.assertIn("the worst cell: 1 (", self.judged(rule, lines).why)  # of the medians
+
+    def test_numbers_of_messages(self):
+        lines = lines_of([({}, aa(auto=100.0))])
+        for line in lines:
+            if line["kind"] == "cell":
+                line["columns"] = COLUMNS + ["unexpected"]
+            if line["kind"] == "sample":
+                line["ranks"][0].append(3)
+        rule = {"metric": "unexpected", "to": None, "at_most": None, "at_least": 1}
+        one = self.judged(rule, lines)
+        self.assertEqual(one.verdict, "confirmed")
+        self.assertIn("the worst cell: 3 (3 to 3)", one.why)
+        self.assertEqual(self.verdict(dict(rule, at_most=0, at_least=None), lines), "not confirmed")
+
     def test_each_mpi_has_cells_of_its_own(self):
         first = lines_of([({}, dict(aa(auto=80.0), **{"mpich": 100.0, "mpich blocking": 90.0}))])
         second = lines_of([({}, dict(aa(auto=80.0), **{"openmpi": 70.0, "openmpi blocking": 200.0}))])
@@ -229,7 +263,8 @@ PROGRAM = """#!/bin/sh
 echo "$@" >> '%(folder)s/calls'
 case "$*" in
 *--plan) echo '{'; echo '  "launcher": ""'; echo '}'; exit 0;;
-"simulate "*) echo 'end   2000 ns'; exit 0;;
+"simulate "*json) echo '{"times": [{"layout": "in_order", "k": 1, "bytes": 64, "a_us": 3.0, "b_us": 1.0}]}'; exit 0;;
+"simulate "*) echo 'end   2000 ns'; echo 'CPU busy   500 ns'; echo 'overlap   80 %%'; exit 0;;
 *two*) exit 3;;
 esac
 for last; do :; done
@@ -253,15 +288,21 @@ class Measuring(unittest.TestCase):
                     line["scenario"] = one
             with open(os.path.join(folder, "samples"), "w") as file:
                 file.write(text_of([lines[0], dict(lines[0], mpi="MPICH 5.0.2")] + lines[1:]))
-            found = measure.Lines(path)
-            ledger = [{"key": "case", "name": "Case", "items": [
-                {"id": one + "-simulated", "kind": "figure", "where": "1", "says": "x",
-                 "command": "weft simulate bcast -a chain --nodes 2x4 --bytes 64K", "rule": {"metric": "end", "at_most": 1}},
+            of_one = {"scenario": one, "collective": "ibcast", "ranks": [8], "nodes": 2, "bytes": ["64K"], "member": "chain"}
+            ledger = [{"key": "case", "name": "Case", "simulated": [
+                dict(of_one, command="weft simulate bcast -n {ranks} --bytes {bytes}", metric="idle", **{"as": "idle_us"}),
+                dict(of_one, command="weft simulate bcast -n {ranks} --bytes {bytes}", metric="overlap", bytes_a_look=2048,
+                     **{"as": "hidden"}),
+                {"scenario": one, "command": "weft simulate experiment x", "table": "times", "where": {"k": 1}, "metric": "a_us",
+                 "less": "b_us", "as": "overhead_us", "member": "{layout}, k = {k}", "collective": "ibcast", "of_ranks": 16},
+                dict(of_one, scenario="case-none", command="weft none", metric="idle", **{"as": "idle_us"})], "items": [
+                {"id": "case-fig1", "kind": "figure", "where": "1", "says": "It idles. Asked: x.", "command": "weft none"},
                 {"id": "case-fig99", "kind": "figure", "where": "2", "says": "y", "ruled_out": "no such hardware"}]}]
+            found = measure.Lines(path, measure.notes_of(ledger, [one, two]))
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 with unittest.mock.patch.object(measure, "scenario_called", lambda name: {"name": name}):
                     self.assertFalse(measure.measure(program, {one: 30.0, two: 10.0}, 1.0, found, ["--seed", "3"]))
-                measure.simulate(program, ledger, [one, two], found)
+                measure.simulate(program, ledger, found)
                 measure.name_missing_figures(ledger, [one, two], ["case"], found)
             with open(path) as file:
                 written = [json.loads(line) for line in file]
@@ -277,10 +318,37 @@ class Measuring(unittest.TestCase):
         missing = {line["scenario"]: line["why"] for line in written if line["kind"] == "missing"}
         self.assertEqual(missing, {"two": "weft bench ended with status 3", "case-fig99": "no such hardware"})
         simulated = [line for line in written if line["kind"] == "simulated"]
-        self.assertEqual(simulated, [{"kind": "simulated", "scenario": one, "member": "chain", "collective": "ibcast",
-                                      "bytes": 65536, "ranks": 8, "nodes": 2, "metric": "time_us", "value": 2.0,
-                                      "command": "weft simulate bcast -a chain --nodes 2x4 --bytes 64K"}])
+        common = {"kind": "simulated", "scenario": one, "collective": "ibcast", "ranks": 8, "nodes": 2, "bytes": 65536, "member": "chain"}
+        command = "weft simulate bcast -n 8 --bytes 64K"
+        self.assertEqual(simulated, [
+            dict(common, metric="idle_us", value=1.5, command=command),
+            dict(common, metric="hidden", value=80.0, command=command + " --compute 2000 --progress host:7:100"),
+            dict(common, metric="overhead_us", value=2.0, command="weft simulate experiment x", ranks=16, nodes=0, bytes=64,
+                 member="in order, k = 1")])
+        self.assertEqual(written[0]["scenarios"][one]["notes"], ["It idles. (1)"])
         self.assertIn("took", out.getvalue())
+
+    def test_samples_are_drawn_again_by_what_is_said_now(self):
+        lines = lines_of([({}, aa(auto=80.0))])
+        lines[0]["scenarios"] = {"case-fig2": {"name": "case-fig2", "question": "case-fig2: old?", "says": "cpu", "budget": "9s"}}
+        for line in lines[1:]:
+            if "scenario" in line:
+                line["scenario"] = "case-fig2"
+        old = {"kind": "simulated", "scenario": "case-fig2", "member": "m", "collective": "ibcast", "bytes": 8, "ranks": 2,
+               "value": 1, "metric": "time_us", "command": "weft simulate old"}
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "samples")
+            with open(path, "w") as file:
+                file.write(text_of(lines + [old]))
+            measure.draw_again("none", [{"key": "case", "items": []}], path)
+            with open(path) as file:
+                written = [json.loads(line) for line in file]
+        self.assertEqual(written[1:], lines[1:])
+        now = papers.scenarios()["bench/scenarios/paper/case.json"]["case-fig2"]
+        self.assertEqual(written[0]["scenarios"]["case-fig2"], {
+            "name": "case-fig2", "question": "case-fig2: " + now["question"], "says": now["says"], "column": now["column"],
+            "baseline": now["baseline"],
+            "budget": "9s", "notes": []})
 
     def test_only_scenarios_with_members_of_mpis_are_compared_with_them(self):
         options = ["--against", "mpich", "--seed", "3", "--against=impi"]
@@ -288,6 +356,13 @@ class Measuring(unittest.TestCase):
         self.assertEqual(measure.options_for(with_mpi, options), options)
         self.assertEqual(measure.options_for({"members": [{"implementation": "hand"}]}, options), ["--seed", "3"])
         self.assertEqual(measure.options_for({}, options), ["--seed", "3"])
+
+    def test_tables_that_members_name_are_made(self):
+        alone, overlapped = measure.tables_of("weft", measure.scenario_called("sci-4.2-tuned"))
+        self.assertEqual(alone, "weft tune -o build/report/alone.table --ranks 4 --nodes 2 --rate 1gbit --cores 0,1 --collective "
+                         "iallgather,ialltoall,iallreduce --sizes 64K,256K,1M".split())
+        self.assertEqual(overlapped[4:], alone[4:] + ["--overlapped", "--engine", "auto"])
+        self.assertEqual(list(measure.tables_of("weft", measure.scenario_called("sci-fig3"))), [])
 
     def test_figures_of_the_ledger_find_their_scenarios(self):
         names = list(measure.names_of("all"))

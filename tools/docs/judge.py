@@ -8,20 +8,14 @@ import conditions
 
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 from report import samples, stats, words  # noqa: E402
-from report.experiment import experiments  # noqa: E402
+from report.experiment import PERCENT as SHARES, experiments  # noqa: E402
 
 MPIS = ("mpich", "openmpi", "impi")
 # Axes that must be the same in both cells of a quotient, unless the rule's conditions choose them.
 SAME = ("collective", "algorithm", "bytes", "ranks", "nodes", "link", "transport", "compute", "late", "barrier", "timer",
         "settings")
-SUMS = {"overhead": ("start", "tests", "wait")}  # of each rank
-SHARES = {  # of the slowest rank's times
-    "cpu_share": (("cpu", "total"), lambda cpu, total: 100 * cpu / total),
-    "idle_share": (("cpu", "total"), lambda cpu, total: 100 - 100 * cpu / total),
-    "cpu_outside": (("cpu", "work", "total"), lambda cpu, work, total: 100 * (cpu - work) / total),
-    "idle": (("total", "cpu"), lambda total, cpu: total - cpu),
-}
-PERCENT = ("hidden", "cpu_share", "idle_share", "cpu_outside")
+PERCENT = ("hidden",) + SHARES
+NUMBERS = ("unexpected", "allocations")  # of messages, of calls
 
 
 # --- One cell ----------------------------------------------------------------------------------------
@@ -29,15 +23,16 @@ PERCENT = ("hidden", "cpu_share", "idle_share", "cpu_outside")
 class Cell:
     """A member in a contest."""
 
-    def __init__(self, experiment, contest, member):
+    def __init__(self, experiment, contest, member, less=None):
         self.experiment = experiment
         self.contest = contest
         self.member = member
         self.head = member.head
+        self.less = less  # the cell whose times are taken from this one's
         self.mpi = contest.head.get("mpi") or experiment.run.head.get("mpi") or ""
 
     def of(self, member):
-        return Cell(self.experiment, self.contest, member)
+        return Cell(self.experiment, self.contest, member, self.less)
 
     def is_called(self, name):
         """Whether the scenario calls it so. There "mpi" stands for each MPI, which gives its samples their names."""
@@ -56,25 +51,21 @@ class Cell:
 
     def series(self, metric):
         """By repetition; {}: not measured. (Not of hidden, which is a share of medians.)"""
-        if metric in SUMS:
-            at = [self.head["columns"].index(name) for name in SUMS[metric] if name in self.head["columns"]]
-            if len(at) < len(SUMS[metric]):
-                return {}
-            return {sample["repetition"]: max(sum(rank[i] or 0 for i in at) for rank in sample["ranks"])
-                    for sample in self.member.cell.samples}
-        if metric in SHARES:
-            columns, share = SHARES[metric]
-            times = [self.member.times(column) for column in columns]
-            total = times[columns.index("total")]
-            return {key: share(*(one[key] for one in times)) for key in total
-                    if total[key] > 0 and all(key in one for one in times)}
-        return self.member.times("total" if metric == "ratio" else metric)
+        times = self.member.times("total" if metric == "ratio" else metric)
+        if self.less is None:
+            return times
+        others = self.less.series(metric)
+        return {key: value - others[key] for key, value in times.items() if key in others}
 
     def estimate(self, metric):
         if metric == "hidden":
             return self.contest.hidden(self.member)
         found = self.series(metric)
         return stats.estimate(found.values(), self.experiment.statistic) if found else None
+
+    def has_turns_with(self, other):
+        """Whether both are in one job of a contest; each of other settings, ranks or nodes has a job of its own."""
+        return all(self.head.get(axis) == other.head.get(axis) for axis in ("ranks", "nodes", "link", "settings"))
 
     def operation_us(self):
         found = self.estimate("blocking")
@@ -89,7 +80,7 @@ class Cell:
 
 def quotient(of, metric, to, to_metric):
     """The estimate of one / the other; None: there is none, as the other is not above 0."""
-    if of.contest is to.contest and "hidden" not in (metric, to_metric):
+    if of.contest is to.contest and of.has_turns_with(to) and "hidden" not in (metric, to_metric):
         return stats.ratio(of.series(metric), to.series(to_metric))
     a, b = of.estimate(metric), to.estimate(to_metric)
     if a is None or b is None or b.value <= 0:
@@ -161,8 +152,17 @@ def is_clear(finding, rule):
     return finding.width is not None and finding.width <= effect(finding.found, rule)
 
 
+def less_the_same(name, cells):
+    """Cells, less that of this name in the same contest, where there is one."""
+    others = {id(cell.contest): cell for cell in cells if cell.is_called(name)}
+    return [Cell(cell.experiment, cell.contest, cell.member, others[id(cell.contest)]) for cell in cells
+            if id(cell.contest) in others]
+
+
 def pairs_of(rule, cells):
     """The cells that the rule compares: (of, to), to is None where it is about a value."""
+    if "less" in rule:
+        cells = less_the_same(rule["less"], cells)
     over = rule.get("over", [])
     of = [cell for cell in cells if cell.is_called(rule["of"]) and cell.meets_all(over + rule.get("of_where", []))]
     if "to" not in rule:
@@ -173,6 +173,8 @@ def pairs_of(rule, cells):
     # Of another contest, which differs in what the conditions choose.
     chosen = map(conditions.axis_of, rule.get("of_where", []) + rule["to_where"])
     free = {"link" if axis in ("rate", "delay") else axis for axis in chosen}
+    if free & {"ranks", "nodes"}:
+        free.add("transport")  # which depends on the place
     return [(one, other) for one in of for other in to if one.key(free) == other.key(free)]
 
 
@@ -202,7 +204,7 @@ def together(findings, how):
 
 
 def figure(value, rule):
-    if "to" in rule:
+    if "to" in rule or rule["metric"] in NUMBERS:
         return "%.3g" % value
     return "%.3g %%" % value if rule["metric"] in PERCENT else \
         ("-" if value < 0 else "") + words.time(abs(value))
@@ -220,6 +222,7 @@ def bounds_words(rule):
 
 def measured_words(rule):
     text = "%s of %s" % (rule["metric"].replace("_", " "), rule["of"])
+    text += ", less that of %s," % rule["less"] if "less" in rule else ""
     if "to" in rule:
         text += " / %s of %s" % (rule.get("to_metric", rule["metric"]).replace("_", " "), rule["to"])
     return text

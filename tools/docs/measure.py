@@ -1,10 +1,12 @@
 """Measures the scenarios of papers (bench/scenarios/paper), and simulates what the ledger simulates for their figures.
 
 usage: measure.py PROGRAM PAPER MINUTES SAMPLES [OPTIONS of weft bench]
+       measure.py PROGRAM --again SAMPLES
 
 PAPER: libnbc, sci, core-direct, ukacc, case or all. MINUTES: for all of it; 0: as many as ./dev bench --paper all
 has for these. PROGRAM is a built weft. All goes to SAMPLES, line by line: an interrupted run keeps what it has.
 The time is shared by the scenarios' budgets; what one leaves over, or takes too long, is the next ones'.
+--again gives samples that are there what scenarios and ledger say now of how they are drawn, and their simulations.
 """
 
 import glob
@@ -21,10 +23,7 @@ import papers
 SET_UP_S = 1.5          # of a job, until one was measured
 ALL_MIN = 90            # for all papers
 PATIENCE_S = 600        # beyond twice its share, a scenario hangs
-METRICS = {"end": "time_us", "CPU busy": "cpu_us"}  # of a simulation of one operation, in ns
-COLUMNS = {"overlap_percent": "hidden"}             # of a table; others in us are times
 OF_MPIS = re.compile("mpi|thread:mpi|libnbc|nbc:|preload|stub")  # implementations
-OPTION = {"bytes": r"--bytes (\S+)", "ranks": r"-n (\d+)", "nodes": r"--nodes (\S+)"}
 
 
 def names_of(paper):
@@ -40,8 +39,9 @@ def names_of(paper):
     return found
 
 
-def paper_of(name, keys):
-    return max((key for key in keys if name.startswith(key + "-")), key=len, default="")
+def with_views(names):
+    """... and the names of the other figures that the same samples give."""
+    return [*names, *(view["name"] for name in names for view in scenario_called(name).get("views", []))]
 
 
 def plan_of(command):
@@ -52,11 +52,27 @@ def plan_of(command):
     return len(re.findall(rb'^  "launcher":', done.stdout, re.MULTILINE))
 
 
+# Items that say what a figure of the paper shows, and not how it is measured or simulated here.
+OF_PAPERS = re.compile(r".*-(fig|table)\d+[a-z]?(-left|-right|-gather|-alltoall|-large)?")
+DRAWN = ("question", "says", "column", "baseline", "views")  # fields of a scenario that say how its samples are drawn
+
+
+def as_drawn(name, scenario, notes):
+    """A scenario of a 'run' line with its name in the question, and what the paper says of its figures."""
+    def named(name, one):
+        return dict(one, question="%s: %s" % (name, one.get("question", "")), notes=notes.get(name, []))
+    drawn = named(name, scenario)
+    if "views" in scenario:
+        drawn["views"] = [named(view["name"], view) for view in scenario["views"]]
+    return drawn
+
+
 class Lines:
     """The file of samples."""
 
-    def __init__(self, path):
+    def __init__(self, path, notes=None):
         self.file = open(path, "w", encoding="utf-8")
+        self.notes = notes or {}  # by scenario
         self.heads = {}  # run lines by scenario
 
     def write(self, line):
@@ -79,7 +95,7 @@ class Lines:
                 is_whole = line.get("kind") == "end"
                 if line.get("kind") == "run":
                     for name, scenario in line["scenarios"].items():
-                        scenario["question"] = "%s: %s" % (name, scenario.get("question", ""))
+                        line["scenarios"][name] = as_drawn(name, scenario, self.notes)
                         self.heads.setdefault(name, line)
                     held = line
                     continue
@@ -123,6 +139,31 @@ def options_for(scenario, options):
     return kept
 
 
+def tables_of(program, scenario):
+    """The commands that make the tables of algorithms which members name (WEFT_TUNING): by start and wait, or, if the file is
+    called so, by the overlapped time."""
+    for member in scenario.get("members", []):
+        settings = member.get("settings", {})
+        if "WEFT_TUNING" not in settings or member.get("again"):
+            continue
+        command = [program, "tune", "-o", settings["WEFT_TUNING"], "--ranks", str(scenario["ranks"]), "--nodes",
+                   str(scenario["nodes"]), "--rate", scenario["link"]["rate"], "--cores", scenario["cores"],
+                   "--collective", ",".join(scenario["collective"]), "--sizes", ",".join(scenario["bytes"])]
+        yield command + (["--overlapped", "--engine", member["engine"]] if "overlapped" in settings["WEFT_TUNING"] else [])
+
+
+def tune(program, scenario):
+    """Makes these tables anew."""
+    for command in tables_of(program, scenario):
+        os.makedirs(os.path.dirname(command[3]), exist_ok=True)
+        for path in (command[3], command[3] + ".part"):
+            if os.path.exists(path):
+                os.remove(path)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            raise ValueError("%s: %s" % (" ".join(command[1:]), done.stdout.decode(errors="replace").strip()[-200:]))
+
+
 def measure(program, budgets, minutes, lines, options):
     """All scenarios, each with its share of what time is left. Returns whether all went well."""
     end = time.monotonic() + 60 * minutes
@@ -136,6 +177,7 @@ def measure(program, budgets, minutes, lines, options):
             path = os.path.join(folder, name + ".jsonl")
             began, why = time.monotonic(), ""
             try:
+                tune(program, scenario_called(name))
                 jobs = plan_of(command)
                 measuring = max(1.0, share - jobs * set_up_s)
                 print("%-30s %4.0f s of %.0f min" % (name, share, minutes), end="  ", flush=True)
@@ -165,77 +207,23 @@ def scenario_of(item, names):
     return next((name for name in names if match and re.match(re.escape(match.group(0)) + r"(?!\d)", name)), None)
 
 
-def places(text):
-    """Ranks and nodes of "-n 16" or "--nodes 16x8"."""
-    found = {name: re.search(pattern, text) for name, pattern in OPTION.items()}
-    if found["nodes"] and "x" in found["nodes"].group(1):
-        nodes, each = map(int, found["nodes"].group(1).split("x"))
-        return nodes * each, nodes
-    return int(found["ranks"].group(1)) if found["ranks"] else 0, 0
-
-
-def points_of_operation(program, command, metric):
-    """`weft simulate bcast -a binomial -n 16 --bytes 1M`: one point."""
-    ranks, nodes = places(command)
-    words = command.split()
-    size = re.search(OPTION["bytes"], command)
-    algorithm = re.search(r"-a (\S+)", command)
-    inner, ports = re.search(r"--inner (\S+)", command), re.search(r"--ports (\d+)", command)
-    member = " ".join([algorithm.group(1) if algorithm else "default"] + ([inner.group(1)] if inner else []) +
-                      (["k=" + ports.group(1)] if ports else []))
-    yield {"member": member, "collective": "i" + words[2], "ranks": ranks, "nodes": nodes,
-           "bytes": int(papers.conditions.number("bytes", size.group(1))) if size else 0,
-           "metric": METRICS[metric], "value": papers.number_in(program, command, metric) / 1e3}
-
-
-def points_of_table(program, item, where, metric):
-    """The rows of an experiment's table that the rule is about."""
-    rule, command = item["rule"], item["command"]
-    experiment = command.split()[3]
-    for row in papers.rows_of(program, command, rule["table"], where):
-        told = [str(row[name]) for name in ("layout", "algorithm", "transfer", "progress") if name in row]
-        ranks = places(command)[0] or row.get("ranks") or (128 if experiment == "core-direct" else 0)
-        yield {"member": " ".join(told + (["k=%d" % row["k"]] if "k" in row else [])),
-               "collective": "i" + row.get("collective", "allgather"), "bytes": row.get("bytes", 0), "ranks": ranks,
-               "nodes": row.get("nodes", 0), "metric": COLUMNS.get(metric, "time_us"), "value": row[metric]}
-
-
-def points_of(program, item):
-    """The simulated points of an item: what its rule measures, and what it compares that with."""
-    rule, command = item["rule"], item["command"]
-    base = rule.get("relative_to")
-    if "table" in rule:
-        for where, metric in [(rule["where"], rule["metric"])] + ([(base["where"], base["metric"])] if base else []):
-            for point in points_of_table(program, item, where, metric):
-                yield dict(point, command=command)
-    elif rule.get("metric") in METRICS:
-        for one in [command] + ([base] if base else []):
-            for point in points_of_operation(program, one, rule["metric"]):
-                yield dict(point, command=one)
-
-
-def simulate(program, ledger, names, lines):
-    """Writes them after the scenarios that have the same figures."""
-    written = set()
-    for item in (item for paper in ledger for item in paper["items"]):
-        name = scenario_of(item, names)
-        if not item.get("command", "").startswith("weft simulate") or name not in lines.heads:
+def simulate(program, ledger, lines):
+    """Writes what is simulated for the figures of scenarios that were measured, after these."""
+    for one in (one for paper in ledger for one in paper.get("simulated", [])):
+        if one["scenario"] not in lines.heads:
             continue
         try:
-            for point in points_of(program, item):
-                line = dict(point, kind="simulated", scenario=name)
-                if repr(line) not in written:
-                    written.add(repr(line))
-                    lines.write(line)
+            for point in papers.points_simulated(program, one):
+                lines.write(point)
         except (KeyError, ValueError) as error:
-            print("%s: its simulation has no points: %s" % (item["id"], error), flush=True)
+            print("%s: its simulation has no points: %s" % (one["scenario"], error), flush=True)
 
 
 def name_missing_figures(ledger, names, keys, lines):
     """Figures of the papers that no scenario shows: by name, with the reason."""
     for paper in ledger:
         for item in paper["items"]:
-            if item["kind"] != "figure" or paper["key"] not in keys or scenario_of(item, names) or \
+            if item["kind"] not in ("figure", "table") or paper["key"] not in keys or scenario_of(item, names) or \
                     item.get("rule", {}).get("scenario") in names:
                 continue
             why = item.get("ruled_out") or item.get("missing") or "shown by %s: no figure of samples" % item["command"]
@@ -243,9 +231,47 @@ def name_missing_figures(ledger, names, keys, lines):
                        why)
 
 
+def notes_of(ledger, names):
+    """What papers say of the figures that scenarios show, by scenario."""
+    notes = {}
+    for item in (item for paper in ledger for item in paper["items"] if OF_PAPERS.fullmatch(item["id"])):
+        name = scenario_of(item, names) or item.get("rule", {}).get("scenario")
+        if name in names:
+            says = re.sub(r" ?\((The drawing|Only rank|[^()]*(libnbc|sci|core-direct|ukacc|case)-)[^()]*\)", "", item["says"].partition(" Asked:")[0])
+            notes.setdefault(name, []).append("%s (%s)" % (says.strip(". ") + ".", item["where"]))
+    return notes
+
+
+def draw_again(program, ledger, path):
+    """Gives the samples of a file the words that scenarios and ledger have now, and what is simulated now."""
+    known = {name: one for of in papers.scenarios().values() for name, one in of.items()}
+    notes = notes_of(ledger, with_views(names_of("all")))
+    with open(path, encoding="utf-8") as file:
+        texts = file.readlines()
+    lines = Lines(path + ".new", notes)
+    for text in texts:
+        line = json.loads(text)
+        if line["kind"] == "simulated":
+            continue
+        if line["kind"] == "run":
+            for name, scenario in line["scenarios"].items():
+                if name in known:
+                    kept = {key: value for key, value in scenario.items() if key not in DRAWN}
+                    now = {key: known[name][key] for key in DRAWN if key in known[name]}
+                    line["scenarios"][name] = as_drawn(name, dict(kept, **now), notes)
+                lines.heads.setdefault(name, line)
+            text = json.dumps(line, sort_keys=True) + "\n"
+        lines.file.write(text)
+    simulate(program, ledger, lines)
+    lines.file.close()
+    os.replace(path + ".new", path)
+
+
 def main():
-    program, paper, minutes, path = sys.argv[1:5]
     ledger = papers.papers(os.path.join(papers.ROOT, papers.LEDGER))
+    if sys.argv[2:3] == ["--again"]:
+        return draw_again(sys.argv[1], ledger, sys.argv[3])
+    program, paper, minutes, path = sys.argv[1:5]
     budgets = names_of(paper)
     keys = [one["key"] for one in ledger] if paper == "all" else [paper]
     if not budgets:
@@ -253,10 +279,10 @@ def main():
         return 2
     minutes = float(minutes) or ALL_MIN * sum(budgets.values()) / sum(names_of("all").values())
     began = time.monotonic()
-    lines = Lines(path)
+    lines = Lines(path, notes_of(ledger, with_views(budgets)))
     is_well = measure(program, budgets, minutes, lines, sys.argv[5:])
-    simulate(program, ledger, list(budgets), lines)
-    name_missing_figures(ledger, list(budgets), keys, lines)
+    simulate(program, ledger, lines)
+    name_missing_figures(ledger, with_views(budgets), keys, lines)
     took = (time.monotonic() - began) / 60
     print("%d scenarios took %.0f min of %.0f%s" % (len(budgets), took, minutes, "" if took <= 1.05 * minutes else
                                                     ": longer than asked, for a repetition takes its time"))

@@ -51,6 +51,7 @@ METRICS = {
     "cpu_outside": "100 (cpu - work) / total, in percent",
     "idle": "total - cpu",
     "idle_share": "100 - cpu_share, in percent",
+    "unexpected": "the number of messages that came before their receive was posted",
 }
 CELLS = ("all", "any", "mean", "median")
 FIELDS = {"id", "kind", "where", "says", "files", "command", "rule", "verdict", "ruled_out", "missing"}
@@ -75,7 +76,8 @@ known, are the papers' figures with a margin.
 - *ruled out*: no command, for the reason that is given.
 
 Commands that begin with `weft simulate` are simulations, with parameters that are mostly assumed: a verdict about them is one
-about the model (`tools/docs/papers.py PROGRAM --judge` prints what all of them find). Those that begin with `weft bench` measure all scenarios of a file,
+about the model (`tools/docs/papers.py PROGRAM --judge` prints what all of them find). What figures
+show of the model, in panels of its own, is in the data, too (`simulated`). Those that begin with `weft bench` measure all scenarios of a file,
 `./dev bench --apps=all` those of the [applications](../apps/README.md); the rule names the one, a member of it, and one of these:
 
 | measured | |
@@ -267,6 +269,62 @@ def judge(program, item):
     return holds, ", ".join("%.3g" % value for value in values)
 
 
+# --- What is simulated for a figure ------------------------------------------------------------------
+
+# Of one operation, as a figure has them, of the numbers of ns that are printed.
+SIMULATED = {
+    "end": lambda number: number("end") / 1e3,
+    "CPU busy": lambda number: number("CPU busy") / 1e3,
+    "idle": lambda number: (number("end") - number("CPU busy")) / 1e3,
+    "cpu_share": lambda number: 100 * number("CPU busy") / number("end"),
+}
+
+
+def values_simulated(program, one):
+    """What an entry of "simulated" gives: (command, row, value). Of a table its rows; else a command for each number of
+    ranks and size, whose `metric` may be the share that a computation hides which lasts as long, with looks on the way."""
+    if "table" in one:
+        for row in rows_of(program, one["command"], one["table"], one["where"]):
+            yield one["command"], row, row[one["metric"]] - row.get(one.get("less"), 0)
+        return
+    for ranks in one["ranks"]:
+        for size in one["bytes"]:
+            command = one["command"].format(ranks=ranks, bytes=size)
+            row = {"ranks": ranks, "bytes": int(conditions.number("bytes", size))}
+            number = functools.partial(number_in, program, command)
+            if one["metric"] == "overlap":
+                end = number("end")
+                looks = max(1, ranks * row["bytes"] // one["bytes_a_look"])
+                command += " --compute %d --progress host:%d:100" % (end, end // looks)
+                yield command, row, number_in(program, command, "overlap")
+            else:
+                yield command, row, SIMULATED[one["metric"]](number)
+
+
+def points_simulated(program, one):
+    """The lines "simulated" of samples that an entry gives."""
+    for command, row, value in values_simulated(program, one):
+        words = {name: str(text).replace("_", " ") for name, text in row.items()}
+        yield {"kind": "simulated", "scenario": one["scenario"], "member": one["member"].format(**words),
+               "collective": one["collective"], "bytes": row["bytes"],
+               "ranks": row["ranks"] if "ranks" in row else one["of_ranks"], "nodes": one.get("nodes", 0),
+               "metric": one["as"], "value": value, "command": command}
+
+
+def faults_of_simulated(program, paper):
+    faults = []
+    for one in paper.get("simulated", []):
+        name = "%s, simulated for %s" % (paper["key"], one.get("scenario"))
+        if not any(one.get("scenario") in of for of in scenarios().values()):
+            faults.append(name + ": no such scenario")
+        try:
+            if next(points_simulated(program, one), None) is None:  # (one is enough: there are many)
+                faults.append(name + ": no points")
+        except (KeyError, ValueError) as error:
+            faults.append("%s: %s" % (name, error))
+    return faults
+
+
 # --- Faults ----------------------------------------------------------------------------------------
 
 @functools.lru_cache(None)
@@ -305,7 +363,7 @@ def faults_of_cells(program, rule):
 def faults_of_measurement(rule, scenario):
     """Of a rule about samples: that its words can be looked up in them."""
     members = [member.get("name") for member in scenario["members"]]
-    faults = ["no member %s in %s" % (rule[name], rule["scenario"]) for name in ("of", "to")
+    faults = ["no member %s in %s" % (rule[name], rule["scenario"]) for name in ("of", "to", "less")
               if name in rule and rule[name] not in members]
     faults += ["unknown metric " + str(rule.get(name)) for name in ("metric", "to_metric")
                if rule.get(name, "start") not in METRICS]
@@ -381,6 +439,7 @@ def faults_of(program, item):
 def all_faults(program, ledger):
     faults, seen = [], set()
     for paper in ledger:
+        faults += faults_of_simulated(program, paper)
         for item in paper["items"]:
             name = item.get("id", "?")
             faults += ["%s: %s" % (name, fault) for fault in faults_of(program, item)]
@@ -399,6 +458,7 @@ def words_of_measurement(rule):
     def side(member, metric, where):
         return metric.replace("_", " ") + " of *" + member + "*" + "".join(" " + one for one in where)
     text = side(rule["of"], rule["metric"], rule.get("of_where", []))
+    text += ", less that of *%s*," % rule["less"] if "less" in rule else ""
     if "to" in rule:
         text += " / " + side(rule["to"], rule.get("to_metric", rule["metric"]), rule.get("to_where", []))
     if rule.get("over"):
