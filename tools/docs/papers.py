@@ -99,8 +99,8 @@ scenarios of a paper and judges them; `tools/docs/papers.py --samples FILES` jud
 - In every cell: one clear cell outside of the bound is *not confirmed*. In some cell: one inside is *confirmed*. Otherwise at
   least half of the cells have to be clear, or it *cannot be seen here*; nor can it where all cells are missing.
 
-The samples of measured verdicts are in `docs/results/papers.jsonl.gz`, without those columns that no rule reads. They are of a run
-that was stopped: all scenarios of the case, most of CORE-Direct's and two of LibNBC's.
+The samples of measured verdicts are in `docs/results/papers.jsonl.gz`, without those columns that no rule reads. They are of one run of
+all five papers, of 65 minutes, which was ended in uKACC's Fig. 8: its later scenarios have few repetitions or none.
 """ % "\n".join("| %s | %s |" % (name.replace("_", " "), text) for name, text in METRICS.items())
 
 
