@@ -209,7 +209,12 @@ class Experiment:
         """A member's name with what it is: in the scenario's words ("what"), or in ours."""
         given = next((member.get("what") for member in self.scenario.get("members") or []
                       if member.get("name") == name), None)
+        if name == "mpi" and self.calls_of(name) == {"blocking"}:
+            given = words.MEMBERS["mpi blocking"]
         return "%s (%s)" % (name, given) if given else words.member(name)
+
+    def calls_of(self, name):
+        return {member.head.get("call") for contest in self.contests for member in contest.members if member.name == name}
 
     @functools.cached_property
     def varying(self):

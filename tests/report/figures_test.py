@@ -271,6 +271,11 @@ class Figures(unittest.TestCase):
                               [dict(head(**scenario), mpi="Open MPI 5.0.8")] + lines + [END])
         self.assertEqual(two.baseline, "mpi blocking")
         self.assertEqual(two.members, ["auto", "mpi", "mpi blocking"])
+        called = [dict(line, call="blocking") if line["kind"] == "cell" else line for line in lines]
+        both, = experiments_of([dict(head(**scenario), mpi="MPICH 5.0.2")] + called +
+                               [dict(head(**scenario), mpi="Open MPI 5.0.8")] + called + [END])
+        self.assertEqual([one.explained("mpi") for one in (two, both)],
+                         ["mpi (the MPI's own nonblocking call)", "mpi (the MPI's blocking call)"])
 
     def test_several_mpis_are_one_figure(self):
         lines = []
