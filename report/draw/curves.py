@@ -6,11 +6,11 @@ from matplotlib.transforms import ScaledTranslation
 
 from . import model, style
 from .. import words
+from .scales import in_lines
 
 ASIDE = 0.08        # inches between members at one size
 TITLE_COLUMNS = 46  # of characters over a panel
 PANEL = 2.2         # inches
-LABELLED = 7        # so many labels have room in a line under a panel
 
 
 def draw(experiment, title, scale, value_of, band_of):
@@ -82,17 +82,6 @@ def panels_of(experiment, names):
         panels.setdefault(contests[0].head["mpi"], []).append(
             Line(names[0], contests, collective, style.look_at(collectives.index(collective))))
     return panels
-
-
-def in_lines(places):
-    """In which line under a logarithmic axis the label of each place stands: labels of a line do not meet."""
-    least = (places[-1] / places[0]) ** (1 / LABELLED)
-    ends, lines = [], []  # (the last place of each line)
-    for place in places:
-        line = next((at for at, end in enumerate(ends) if end * least <= place), len(ends))
-        ends[line:line + 1] = [place]
-        lines.append(line)
-    return lines
 
 
 def draw_panel(axes, experiment, lines, scale, value_of, band_of):

@@ -73,7 +73,8 @@ class Panel:
                       linestyle="--", linewidth=1.4, markerfacecolor=style.PAPER, markeredgewidth=1.4,
                       label=self.labels[name])
         axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
-        axes.set_xticks(places, [str(place) if self.is_over_ranks else words.size(place) for place in places])
+        axes.set_xticks(places, ["\n" * line + (str(place) if self.is_over_ranks else words.size(place))
+                                 for place, line in zip(places, scales.in_lines(places))])
         axes.xaxis.set_minor_locator(style.NullLocator())
         axes.set_yticks(ticks, [self.text(tick) for tick in ticks])
         style.minor_ticks(axes.yaxis, self.is_log)

@@ -1,4 +1,4 @@
-"""Limits and ticks of logarithmic axes of times."""
+"""Limits and ticks of logarithmic axes."""
 
 import math
 
@@ -8,6 +8,7 @@ LABELS = 8            # at most so many ticks have room for their labels
 SHORTEST = 1e-3       # us
 BEYOND = 3            # times the extreme medians: what intervals leave that is cut
 MANY_DECADES = 1.5    # from here on only powers of ten are written from 1 us on
+LABELLED = 7          # so many labels have room in a line under a panel
 
 
 def ticks(low, high):
@@ -35,3 +36,14 @@ def limits(ends, middles):
     middle = math.sqrt(low * high)
     factor = max(math.sqrt(high / low) * 1.25, 2)
     return middle / factor, middle * factor
+
+
+def in_lines(places):
+    """In which line under a logarithmic axis the label of each place stands: labels of a line do not meet."""
+    least = (places[-1] / places[0]) ** (1 / LABELLED)
+    ends, lines = [], []  # (the last place of each line)
+    for place in places:
+        line = next((at for at, end in enumerate(ends) if end * least <= place), len(ends))
+        ends[line:line + 1] = [place]
+        lines.append(line)
+    return lines

@@ -4,6 +4,8 @@ from . import apart, curves, rows
 from .scales import limits, ticks
 from .. import stats, words
 
+PERCENT_TICKS = 8
+
 
 def estimate_of(column):
     return lambda contest, member: member.estimate(column or contest.column())
@@ -55,7 +57,8 @@ def draw_any(experiment, title, label, reference=None):
         span, places = (-0.2, most + 0.2), range(0, most + 1, max(1, most // 6))
     elif experiment.is_percent:
         span = (min(0, *middles) - 4, max(105, *middles) + 4)
-        places = [tick for tick in range(-200, 401, 25) if span[0] <= tick <= span[1]]
+        step = next(size for size in (25, 50, 100, 200, 500, 10000) if (span[1] - span[0]) / size <= PERCENT_TICKS)
+        places = [tick for tick in range(-10 * step, 11 * step, step) if span[0] <= tick <= span[1]]
     else:
         if reference:
             ends, middles = (min(ends[0], reference[0]), max(ends[1], reference[0])), middles + [reference[0]]
