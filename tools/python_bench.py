@@ -1,9 +1,10 @@
 """Measures the Python package against C, mpi4py with each MPI, and asyncio: `./dev bench --python`.
 
-usage: python_bench.py BUILD CMAKE GENERATOR MAKE_PROGRAM COMPILER
+usage: python_bench.py [BUILD CMAKE GENERATOR MAKE_PROGRAM COMPILER]
 
 Two ranks with a core each, over shared memory. BUILD is a release build; the module is built in it for the newest Python of
-which ./dev has an environment. Takes about a minute; nothing else should run."""
+which ./dev has an environment. Without arguments the package of the Python that runs this is measured: that of an installed
+wheel. Takes about a minute; nothing else should run."""
 
 import json
 import os
@@ -60,19 +61,33 @@ def show_awaiting(result):
     show("the resident set has grown by", result["grown_kib"], 256, " KiB")
 
 
-def main():
-    build, *others = sys.argv[1:]
-    compiler = others[-1]
+def built(build, *others):
+    """The Python, its settings, the library and the program of a build."""
     version = module.chosen("newest")[0] if len(module.versions()) > 1 else module.chosen("oldest")[0]
     package = module.build(version, build, *others)
-    python = os.path.join(module.ENVIRONMENTS, version, "bin", "python")
-    part = os.path.join(package, "c_part.so")
+    return (os.path.join(module.ENVIRONMENTS, version, "bin", "python"), {"PYTHONPATH": package},
+            os.path.join(build, "libweft.so"), os.path.join(build, "weft"))
+
+
+def installed():
+    import weft
+    return sys.executable, {}, weft.libraries()["library"], weft.program()
+
+
+def main():
+    python, settings, library, program = built(*sys.argv[1:]) if len(sys.argv) > 1 else installed()
+    with tempfile.TemporaryDirectory() as folder:
+        measure(python, dict(settings, PYTHONDONTWRITEBYTECODE="1"), library, program, folder)
+
+
+def measure(python, settings, library, program, folder):
+    part = os.path.join(folder, "c_part.so")
+    compiler = sys.argv[-1] if len(sys.argv) > 1 else "cc"
     subprocess.check_call([compiler, "-x", "c", "-O2", "-shared", "-fPIC", "-I", os.path.join(ROOT, "include"),
-                           os.path.join(ROOT, "bench", "python", "c_part.c"), "-x", "none", "-o", part,
-                           os.path.join(build, "libweft.so"), "-Wl,-rpath," + build])
-    settings = {"PYTHONPATH": package, "PYTHONDONTWRITEBYTECODE": "1"}
-    print("Python %s, %s" % (version, build))
-    by_weft = [os.path.join(build, "weft"), "run", "-n", "2", "--bind", "core", python, RANK]
+                           os.path.join(ROOT, "bench", "python", "c_part.c"), "-x", "none", "-o", part, library,
+                           "-Wl,-rpath," + os.path.dirname(library)])
+    print("%s, %s" % (python, library))
+    by_weft = [program, "run", "-n", "2", "--bind", "core", python, RANK]
     show_latency("without an MPI", measured(by_weft + ["latency", part], settings))
     for mpi in mpis.MPIS:
         home = mpis.home_of(ROOT, mpi)
@@ -81,8 +96,7 @@ def main():
             continue
         result = measured(mpis.command(home, 2) + [python, RANK, "latency", part], dict(mpis.settings(mpi, home), **settings))
         show_latency("beside mpi4py with " + result["library"], result)
-    with tempfile.TemporaryDirectory() as folder:
-        show_awaiting(measured(by_weft + ["await", part, folder], settings))
+    show_awaiting(measured(by_weft + ["await", part, folder], settings))
 
 
 if __name__ == "__main__":

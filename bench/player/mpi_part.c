@@ -29,17 +29,19 @@ static MPI_Request* next_request(void) {
 
 /* --- The functions that are measured ---------------------------------------------------------------- */
 
-#define FOR_ALL_FUNCTIONS(X)                                                                     \
-    X(Barrier)                                                                                   \
-    X(Bcast)                                                                                     \
-    X(Gather)                                                                                    \
-    X(Scatter)                                                                                   \
-    X(Allgather)                                                                                 \
-    X(Alltoall) X(Gatherv) X(Scatterv) X(Allgatherv) X(Alltoallv) X(Alltoallw) X(Reduce)         \
-        X(Allreduce) X(Reduce_scatter_block) X(Reduce_scatter) X(Scan) X(Exscan) X(Ibarrier)     \
-            X(Ibcast) X(Igather) X(Iscatter) X(Iallgather) X(Ialltoall) X(Igatherv) X(Iscatterv) \
-                X(Iallgatherv) X(Ialltoallv) X(Ialltoallw) X(Ireduce) X(Iallreduce)              \
-                    X(Ireduce_scatter_block) X(Ireduce_scatter) X(Iscan) X(Iexscan) X(Send)      \
+#define FOR_ALL_FUNCTIONS(X)                                                                \
+    X(Barrier)                                                                              \
+    X(Bcast)                                                                                \
+    X(Gather)                                                                               \
+    X(Scatter)                                                                              \
+    X(Allgather)                                                                            \
+    X(Alltoall)                                                                             \
+    X(Gatherv)                                                                              \
+    X(Scatterv) X(Allgatherv) X(Alltoallv) X(Alltoallw) X(Reduce) X(Allreduce)              \
+        X(Reduce_scatter_block) X(Reduce_scatter) X(Scan) X(Exscan) X(Ibarrier) X(Ibcast)   \
+            X(Igather) X(Iscatter) X(Iallgather) X(Ialltoall) X(Igatherv) X(Iscatterv)      \
+                X(Iallgatherv) X(Ialltoallv) X(Ialltoallw) X(Ireduce) X(Iallreduce)         \
+                    X(Ireduce_scatter_block) X(Ireduce_scatter) X(Iscan) X(Iexscan) X(Send) \
                         X(Recv) X(Isend) X(Irecv) X(Test) X(Testall) X(Wait) X(Waitall) X(Waitany)
 
 struct functions {

@@ -57,12 +57,11 @@ struct Times {
     double user = 0;                    // the parts of cpu
     double system = 0;
     double unexpected = std::nan("");  // a number of messages
-    double test_calls = 0;              // how many tests there were, in the time `tests`
+    double test_calls = 0;             // how many tests there were, in the time `tests`
 };
-constexpr const char* columns[] = {"blocking", "work",     "start", "tests",  "wait",
-                                   "total",    "cpu",      "begun", "done",   "allocations",
-                                   "core",     "delivery", "user",  "system", "unexpected",
-                                   "test_calls"};
+constexpr const char* columns[] = {
+    "blocking", "work",        "start", "tests",    "wait", "total",  "cpu",        "begun",
+    "done",     "allocations", "core",  "delivery", "user", "system", "unexpected", "test_calls"};
 static_assert(sizeof(Times) == std::size(columns) * sizeof(double));
 
 double rounded(double us) { return std::round(us * 1000) / 1000; }

@@ -231,7 +231,8 @@ Cell cell_from(const Json& axes) {
     cell.implementation = text_of(axes, "implementation", cell.implementation);
     cell.hides = number_of(axes, "hides", cell.hides, 0, 1);
     cell.segment = bytes_of(axes, "segment", "64K");
-    cell.call = choice_of<CallForm>(axes, "call", {"nonblocking", "blocking", "persistent", "first"});
+    cell.call =
+        choice_of<CallForm>(axes, "call", {"nonblocking", "blocking", "persistent", "first"});
     cell.compute = inside(axes, "compute", {"who", "for", "what"}, compute_from);
     cell.late = inside(axes, "late", {"who", "by", "distribution"}, late_from);
     cell.barrier = choice_of<BarrierOf>(axes, "barrier", {"ours", "mpi", "both"});

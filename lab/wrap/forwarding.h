@@ -15,6 +15,7 @@ class ForwardingTransport : public Transport, private Combining {
     Abilities abilities() const override { return inner_.abilities(); }
     Usage usage() const override { return inner_.usage(); }
     std::uint64_t unexpected_messages() const override { return inner_.unexpected_messages(); }
+    std::string vain_call(Rank rank) const override { return inner_.vain_call(rank); }
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         return inner_.post_send(lane, data, token);
     }

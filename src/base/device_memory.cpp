@@ -37,14 +37,14 @@ const char* memory_of_cuda(const void* address) {
     return "CUDA";
 }
 
-struct Search {
+struct DriverSearch {
     unsigned long long loaded = 0;  // libraries so far, as the loader counts them
     bool has_found = false;
     std::array<char, 4096> path{};
 };
 
 int look_at(dl_phdr_info* library, std::size_t, void* into) {
-    Search& search = *static_cast<Search*>(into);
+    DriverSearch& search = *static_cast<DriverSearch*>(into);
     search.loaded = library->dlpi_adds;
     if (search.loaded == libraries_seen.load(std::memory_order_relaxed)) return 1;
     const char* const path = library->dlpi_name != nullptr ? library->dlpi_name : "";
@@ -59,7 +59,7 @@ int look_at(dl_phdr_info* library, std::size_t, void* into) {
 
 DeviceMemory cuda_device_memory() {
     if (get_attribute.load(std::memory_order_acquire) != nullptr) return memory_of_cuda;
-    Search search;
+    DriverSearch search;
     dl_iterate_phdr(look_at, &search);
     libraries_seen.store(search.loaded, std::memory_order_relaxed);
     if (!search.has_found) return nullptr;

@@ -427,11 +427,11 @@ Status Communicator::broken_status(const std::string& what, const Failure& faile
                 "them, kernel and auto use their own thread",
                 what.c_str(), name_.c_str(), who.rank, who.of);
         default:
-            return failure_of_rank(
-                failed.code, failed.rank,
-                "%s on %s: rank %d of the %s is out of reach: its host is dead, "
-                "the link to it is cut, or its bytes are not Weft's%s",
-                what.c_str(), name_.c_str(), who.rank, who.of, vain_call(failed.rank).c_str());
+            return failure_of_rank(failed.code, failed.rank,
+                                   "%s on %s: rank %d of the %s is out of reach: its host is dead, "
+                                   "the link to it is cut, or its bytes are not Weft's%s",
+                                   what.c_str(), name_.c_str(), who.rank, who.of,
+                                   vain_call(failed.rank).c_str());
     }
 }
 

@@ -11,7 +11,7 @@ Result<Request*> Communicator::take(const MessageCall& call) {
         const Rank peer = call.takes_any ? any_source : call.peer;
         return broken_status(name_of_message(call.sends, peer, call.tag), group_.broken);
     }
-    const Result<std::int64_t> bytes = check_message(call, place_.ranks, host_.device_memory);
+    const Result<std::int64_t> bytes = check_message(call, place_.ranks, host_.devices.find());
     if (!bytes.is_ok()) return bytes.status();
     if (of_messages_ == nullptr) {
         ScheduleBuilder builder(place_.rank, place_.ranks);

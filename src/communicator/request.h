@@ -16,7 +16,7 @@
 #include "communicator/call/agreement.h"
 #include "communicator/call/collectives.h"
 #include "run/run.h"
-#include "run/tagged.h"
+#include "run/tagged_message.h"
 
 namespace weft {
 

@@ -1,5 +1,5 @@
 // Wire formats: what float32 elements are in the messages of a communicator that has one, to send
-// fewer bytes (docs/decisions/0026-wire-formats.md).
+// fewer bytes (docs/decisions/0025-wire-formats.md).
 #pragma once
 
 #include <cstddef>

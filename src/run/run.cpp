@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "run/tagged.h"
+#include "run/tagged_message.h"
 #include "schedule/unattended.h"
 
 namespace weft {

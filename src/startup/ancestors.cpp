@@ -1,12 +1,13 @@
 #include "startup/ancestors.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "base/fd.h"
 
 namespace weft {
 namespace {
@@ -14,8 +15,15 @@ namespace {
 constexpr int ancestors_max = 64;
 
 std::string content_of(pid_t pid, const char* file) {
-    std::ifstream in("/proc/" + std::to_string(pid) + "/" + file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
+    const Fd in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string content;
+    char part[4096];
+    for (ssize_t length = 1; in && length > 0;) {
+        length = ::read(in.get(), part, sizeof part);
+        if (length > 0) content.append(part, static_cast<std::size_t>(length));
+    }
+    return content;
 }
 
 // Of a process that cannot be seen: 0.

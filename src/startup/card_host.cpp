@@ -81,7 +81,8 @@ Result<Fd> CardHost::start() {
                        error_text(errno).c_str());
     }
     Fd own(ends[0]);
-    cards_.join(0, ends[1]);
+    Fd other(ends[1]);
+    cards_.join(0, other.release());
     const auto main = [this] {
         try {
             serve();

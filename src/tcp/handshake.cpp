@@ -1,5 +1,9 @@
 #include "tcp/handshake.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 

@@ -62,7 +62,7 @@ bool Bridges::watch(const Bridge& bridge) {
 }
 
 std::unique_ptr<Bridges::Bridge> Bridges::remove(const Bridge& bridge) {
-    std::erase_if(parts_, [&](const Part& part) { return part.bridge == &bridge; });
+    std::erase_if(parts_, [&](const Carrier& part) { return part.bridge == &bridge; });
     for (std::size_t r = 0; r < bridge.numbers.size(); ++r) {
         if (bridge.routes[r] != nullptr) routes_[static_cast<std::size_t>(bridge.numbers[r])] = {};
     }
@@ -82,7 +82,7 @@ std::size_t Bridges::poll(std::span<Completion> done) {
     std::size_t taken = 0;
     if (++first_ >= parts_.size()) first_ = 0;
     for (std::size_t i = 0; i < parts_.size() && taken < done.size(); ++i) {
-        const Part& part = parts_[(first_ + i) % parts_.size()];
+        const Carrier& part = parts_[(first_ + i) % parts_.size()];
         const std::size_t some = part.transport->poll(done.subspan(taken));
         for (Completion& one : done.subspan(taken, some)) {
             if (one.peer >= 0) one.peer = part.bridge->numbers[static_cast<std::size_t>(one.peer)];
@@ -99,32 +99,33 @@ int Bridges::wait_fd(Sleeper sleeper) const {
 
 bool Bridges::arm(Sleeper sleeper) {
     bool is_quiet = true;
-    for (const Part& part : parts_) is_quiet &= part.transport->arm(sleeper);
+    for (const Carrier& part : parts_) is_quiet &= part.transport->arm(sleeper);
     return is_quiet;
 }
 
 void Bridges::acknowledge(Sleeper sleeper) {
-    for (const Part& part : parts_) part.transport->acknowledge(sleeper);
+    for (const Carrier& part : parts_) part.transport->acknowledge(sleeper);
 }
 
 bool Bridges::wake_peers() {
     bool woke = false;
-    for (const Part& part : parts_) woke |= part.transport->wake_peers();
+    for (const Carrier& part : parts_) woke |= part.transport->wake_peers();
     return woke;
 }
 
 std::uint64_t Bridges::pieces_moved() const {
     std::uint64_t moved = 0;
-    for (const Part& part : parts_) moved += part.transport->pieces_moved();
+    for (const Carrier& part : parts_) moved += part.transport->pieces_moved();
     return moved;
 }
 
 bool Bridges::has_work() const {
-    return std::ranges::any_of(parts_, [](const Part& part) { return part.transport->has_work(); });
+    return std::ranges::any_of(parts_,
+                               [](const Carrier& part) { return part.transport->has_work(); });
 }
 
 void Bridges::list_owed(std::vector<Rank>& peers) const {
-    for (const Part& part : parts_) {
+    for (const Carrier& part : parts_) {
         const auto before = static_cast<std::ptrdiff_t>(peers.size());
         part.transport->list_owed(peers);
         std::ranges::for_each(peers.begin() + before, peers.end(), [&](Rank& peer) {
@@ -134,25 +135,25 @@ void Bridges::list_owed(std::vector<Rank>& peers) const {
 }
 
 void Bridges::cancel_context(std::uint64_t context) {
-    for (const Part& part : parts_) part.transport->cancel_context(context);
+    for (const Carrier& part : parts_) part.transport->cancel_context(context);
 }
 
 void Bridges::close_context(std::uint64_t context) {
-    for (const Part& part : parts_) part.transport->close_context(context);
+    for (const Carrier& part : parts_) part.transport->close_context(context);
 }
 
 void Bridges::open_context(std::uint64_t context) {
-    for (const Part& part : parts_) part.transport->open_context(context);
+    for (const Carrier& part : parts_) part.transport->open_context(context);
 }
 
 void Bridges::buffer_unknown(bool keep) {
-    for (const Part& part : parts_) part.transport->buffer_unknown(keep);
+    for (const Carrier& part : parts_) part.transport->buffer_unknown(keep);
     keeps_unknown_ = keep;
 }
 
 Usage Bridges::usage() const {
     Usage all{.descriptors = sleepers_.size()};
-    for (const Part& part : parts_) {
+    for (const Carrier& part : parts_) {
         const Usage one = part.transport->usage();
         all.connections += one.connections;
         all.descriptors += one.descriptors;
@@ -165,7 +166,7 @@ Usage Bridges::usage() const {
 
 std::uint64_t Bridges::unexpected_messages() const {
     std::uint64_t messages = 0;
-    for (const Part& part : parts_) messages += part.transport->unexpected_messages();
+    for (const Carrier& part : parts_) messages += part.transport->unexpected_messages();
     return messages;
 }
 

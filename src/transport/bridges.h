@@ -66,7 +66,7 @@ class Bridges final : public Transport {
 
   private:
     // A transport of a bridge.
-    struct Part {
+    struct Carrier {
         Transport* transport;
         const Bridge* bridge;
     };
@@ -85,9 +85,9 @@ class Bridges final : public Transport {
     bool watch(const Bridge& bridge);
 
     std::vector<std::unique_ptr<Bridge>> bridges_;
-    std::vector<Part> parts_;    // of all bridges
-    std::size_t first_ = 0;      // where the next poll begins
-    std::vector<Route> routes_;  // by number
+    std::vector<Carrier> parts_;  // of all bridges
+    std::size_t first_ = 0;       // where the next poll begins
+    std::vector<Route> routes_;   // by number
     bool keeps_unknown_ = true;
     std::array<Fd, 2> sleepers_;  // epoll: the parts' wait_fd()
 };

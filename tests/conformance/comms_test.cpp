@@ -47,7 +47,7 @@ TEST(CommsOverShm, TellHowManyBytesWireFormatsSaved) {
         {2, "tests/conformance/comms_program manual settings", "WEFT_STATS=1"}));
     EXPECT_EQ(matches_in(done.err,
                          "weft: rank [01]: [0-9]+ operations, [^\n]*; wire formats saved "
-                         "[1-9][0-9]{5,} bytes of messages\n")
+                         "[1-9][0-9]{5,} bytes of messages; started by ")
                   .size(),
               2u)
         << done.err;

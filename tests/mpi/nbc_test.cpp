@@ -29,7 +29,7 @@ TEST_P(Nbc, ReductionsGiveWhatTheMpisDo) { expect("reductions"); }
 TEST_P(Nbc, OperationsOfTheProgramGiveWhatTheMpisDo) { expect("own_operations"); }
 TEST_P(Nbc, RefusesWhatItCannotDo) { expect("refused"); }
 TEST_P(Nbc, CommunicatorsAreMadeAtFirstUse) { expect("communicators"); }
-TEST_P(Nbc, WhatBeginsAsAPartIsAJobOfItsOwn) { expect("a_part_first"); }
+TEST_P(Nbc, WhatBeginsAsAPartMayGoOnAsAWhole) { expect("a_part_first"); }
 TEST_P(Nbc, LeavesWeftToTheProgramThatHasStartedIt) { expect("weft_of_the_program"); }
 TEST_P(Nbc, UnitsOfAProgramShareCommunicators) { expect("two_units many"); }
 TEST_P(Nbc, AWaitLetsTheMpiWork) { expect("mpi_works_meanwhile"); }

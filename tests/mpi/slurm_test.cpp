@@ -1,7 +1,4 @@
 // Joining a job under Slurm's srun, on a Slurm of one node that each test starts for itself.
-#include <fstream>
-
-#include "mpi/mpis.h"
 #include "mpi/shared_key.h"
 #include "support/surroundings.h"
 #include "support/test.h"
@@ -57,24 +54,6 @@ TEST_F(Slurm, ATaskThatEndsEarlyEndsTheJobWithASentence) {
                      comms + "thread all_collectives\""));
     EXPECT_NE(done.status, 0);
     EXPECT_TRUE(contains(done.err + done.out, "not all ranks had started after 1 s"));
-}
-
-// A batch script starts an MPI's launcher, whose processes also see what Slurm says of the step around it.
-class SlurmStep : public Slurm, public testing::WithParamInterface<Mpi> {
-  protected:
-    void SetUp() override {
-        Slurm::SetUp();
-        if (IsSkipped()) return;
-        if (const std::string absence = GetParam().absence(); !absence.empty()) GTEST_SKIP() << absence;
-    }
-};
-INSTANTIATE_TEST_SUITE_P(On, SlurmStep, testing::ValuesIn(mpis()), name_of_mpi);
-
-TEST_P(SlurmStep, AnMpisLauncherInsideIsTheOneThatCounts) {
-    const Folder folder;
-    std::ofstream(folder / "task") << "[ $SLURM_PROCID = 0 ] || exit 0\n"
-                                   << GetParam().job(3, startup_rank + "key") << "\n";
-    shared_key(run(in_slurm("srun --mpi=none --overlap -n 2 sh " + (folder / "task"))), 3);
 }
 
 }  // namespace weft::test::slurm_test

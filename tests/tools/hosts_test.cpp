@@ -1,5 +1,4 @@
-" '" +
-                  end.deed + "' >&2 || exit; done\n";// What `weft run --hosts` promises, with a program in place of ssh whose other end is this machine: as with ssh, that
+// What `weft run --hosts` promises, with a program in place of ssh whose other end is this machine: as with ssh, that
 // lives on when the client is killed, and its standard input ends.
 #include "base/setting.h"
 #include "mpi/shared_key.h"
@@ -150,7 +149,8 @@ class HostsOfNodes : public ::testing::Test {
 
     // Runs a shell script beside four nodes, in the folder.
     Finished beside_nodes(const std::string& script, int seconds = 55) const {
-        std::ofstream(folder_ / "launcher") << "unset WEFT_INTERFACES\ncd " << folder_ / "" << "\n"
+        std::ofstream(folder_ / "launcher") << "unset WEFT_INTERFACES\ncd " << folder_ / ""
+                                            << "\n"
                                             << script;
         return run("PATH=$PATH:/usr/sbin:/sbin; exec " WEFT_BUILD_DIR
                    "/weft run --nodes 4 --timeout " +
@@ -166,7 +166,8 @@ const std::string all_collectives =
     " " WEFT_BUILD_DIR "/tests/conformance/comms_program thread all_collectives\n";
 
 TEST_F(HostsOfNodes, AreOneJob) {
-    expect_success(beside_nodes("exec " + on_nodes + " --ssh $WEFT_CLUSTER_AGENT" + all_collectives));
+    expect_success(
+        beside_nodes("exec " + on_nodes + " --ssh $WEFT_CLUSTER_AGENT" + all_collectives));
 }
 
 // What `round` in the script below does to a job of which each rank has left a process behind, in a session of its own;
@@ -182,7 +183,7 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
         GTEST_SKIP() << "no sshd (openssh-server), or not root";
     constexpr End ends[] = {
         // As a terminal does: to the launcher and all that it has started.
-        {"interrupt", "kill -INT -- -$job", 17},
+        {"interrupt", "kill -INT -$job", 17},
         {"kill", "kill -KILL $job", 17},
         {"death", "kill -KILL $(cut -d \" \" -f 1 marks/rank.2)", 16},
     };
@@ -213,7 +214,8 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
         "done\n" +
         on_nodes + " --ssh ./ssh" + all_collectives +
         "has_started() { [ \"$(cat marks/* 2> /dev/null | wc -l)\" = 8 ]; }\n"
-        "has_ended() { for pid in $(cat marks/*); do ! kill -0 $pid 2> /dev/null || return 1; done; }\n"
+        "has_ended() { for pid in $(cat marks/*); do ! kill -0 $pid 2> /dev/null || return 1; "
+        "done; }\n"
         // A shell's background jobs ignore SIGINT.
         "round() {\n"
         "    rm -rf marks; mkdir marks\n"
@@ -223,7 +225,8 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
         "    job=$!\n"
         "    until_true has_started || { echo $1: not all have started; cat said; exit 1; }\n"
         "    eval \"$2\"\n"
-        "    until_true has_ended || { echo $1: some live on; cat said; ps -ef; exit 1; }\n"
+        "    until_true has_ended || { echo $1: some live on; cat said; ps -fp \"$(echo $(cat "
+        "marks/*) | tr ' ' ,)\"; exit 1; }\n"
         "    wait $job\n"
         "    [ $? != 0 ] || { echo $1: the launcher succeeded; exit 1; }\n"
         "}\n";

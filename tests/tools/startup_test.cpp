@@ -219,8 +219,9 @@ TEST_F(StartupEnvironment, RefusesMalformedSettingsByName) {
 
 TEST_F(StartupEnvironment, AJobOfOneRankBesideALargerWorldSizeSaysSo) {
     const std::string one = WEFT_BUILD_DIR "/weft run -n 1 " + own_path + " --rank alone";
-    EXPECT_EQ(expect_success("WORLD_SIZE=4 RANK=2 " + one).err,
-              "weft: WORLD_SIZE=4, but this process is a job of one rank: what counts is weft run\n");
+    EXPECT_EQ(
+        expect_success("WORLD_SIZE=4 RANK=2 " + one).err,
+        "weft: WORLD_SIZE=4, but this process is a job of one rank: what counts is weft run\n");
     EXPECT_EQ(expect_success("WORLD_SIZE=1 RANK=0 " + one).err, "");
 }
 

@@ -145,7 +145,7 @@ TEST_F(SettingTest, ItemsOfAListAreRead) {
 TEST_F(SettingTest, ListsThatAreNotUnderstoodAreRefused) {
     const std::string rest =
         "'; expected NAME=VALUE, separated by commas, each once, of connections, connect, "
-        "shm_ring, queue_depth and on_demand";
+        "shm_ring, shm_large, queue_depth and on_demand";
     for (const std::string list :
          {"ring=1M", "connect", "connect=", "=", ",", "connect=ahead,", ",connect=ahead",
           "connect=ahead,,shm_ring=1M", "connect=ahead, shm_ring=1M", "connect=ahead,connect=need",
@@ -332,8 +332,9 @@ TEST(SettingTable, HasWhatThePagesName) {
     for (const std::string& page : pages) {
         for (const std::string& one : found(content(page), "`(WEFT_[A-Z_]*[A-Z])\\b(?![_<])")) {
             bool is_other = false;
-            for (const char* other : {"WEFT_BENCH_", "WEFT_BROKEN_", "WEFT_CLUSTER_", "WEFT_TEST_",
-                                      "WEFT_REFUSED_", "WEFT_PENDING", "WEFT_TIMED_OUT"})
+            for (const char* other :
+                 {"WEFT_BENCH_", "WEFT_BROKEN_", "WEFT_CLUSTER_", "WEFT_CRYPTO", "WEFT_TEST_",
+                  "WEFT_REFUSED_", "WEFT_PENDING", "WEFT_TIMED_OUT"})
                 is_other |= one.starts_with(other);
             EXPECT_TRUE(is_other || users.contains(one)) << one << " in " << page;
         }

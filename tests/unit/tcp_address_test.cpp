@@ -167,9 +167,8 @@ TEST(Interfaces, AreNotBlamedForAWantOfDescriptors) {
 }
 
 TEST(TcpCard, TravelsAsText) {
-    for (const char* text :
-         {"weft-tcp-1/10.0.0.1:4000", "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001",
-          "weft-tcp-1/10.0.0.1:4000;10.1.0.1:4001;[fd00::1]:4002"}) {
+    for (const char* text : {"weft-tcp-1/10.0.0.1:4000", "weft-tcp-1/10.0.0.1:4000,[fd00::1]:4001",
+                             "weft-tcp-1/10.0.0.1:4000;10.1.0.1:4001;[fd00::1]:4002"}) {
         const std::optional<Card> card = Card::parse(text);
         ASSERT_TRUE(card.has_value()) << text;
         EXPECT_EQ(card->text(), text);

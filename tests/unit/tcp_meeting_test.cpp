@@ -481,8 +481,9 @@ TEST(Meeting, ComesAboutAtAnotherAddressOfThePeer) {
     EXPECT_EQ(of.first_of(0).code, WEFT_OK);
     EXPECT_EQ(of.ranks[0]->counters().calls, 3u);
     const MutBytes place = std::as_writable_bytes(std::span(&received, 1));
-    if (of.ranks[1]->post_recv(lane_to(0), place, {&of, 4}) == Posted::pending)
+    if (of.ranks[1]->post_recv(lane_to(0), place, {&of, 4}) == Posted::pending) {
         EXPECT_EQ(of.first_of(1).code, WEFT_OK);
+    }
     EXPECT_EQ(received, 77u);
 }
 

@@ -232,11 +232,11 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
         if (own == 0) break;
         share.first = std::to_string(first);
         share.ranks = std::to_string(own);
-        clients.clients.push_back({"host " + host.name,
-                                   {ssh, "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15",
-                                    ssh_name(host.name),
-                                    "exec " + in_quotes(own_program()) + " run-share"},
-                                   share_text(share)});
+        clients.clients.push_back(
+            {"host " + host.name,
+             {ssh, "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", ssh_name(host.name),
+              "exec " + in_quotes(own_program()) + " run-share"},
+             share_text(share)});
         first += own;
     }
     if (clients.clients.front().input.size() > share_bytes_max) {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "weft/run.h"
+#include "weft/run_options.h"
 
 namespace weft {
 

@@ -23,7 +23,7 @@
 #include "base/random.h"
 #include "startup/card_server.h"
 #include "weft/lines.h"
-#include "weft/run.h"
+#include "weft/run_options.h"
 #include "weft/spawn.h"
 
 namespace weft {

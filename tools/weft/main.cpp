@@ -61,6 +61,9 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     reserve_closed_streams();
+    // Only the last flush says why it fails. (`weft info` prints more than a usual buffer.)
+    static char buffer[1 << 16];
+    if (::isatty(STDOUT_FILENO) == 0) std::setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     const int status = run(argc, argv);
     const int error = std::fflush(stdout) != 0 ? errno : std::ferror(stdout) != 0 ? EIO : 0;
     if (error == 0) return status;

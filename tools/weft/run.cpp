@@ -1,5 +1,5 @@
 // The options of `weft run`.
-#include "weft/run.h"
+#include "weft/run_options.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "weft/run.h"
+#include "weft/run_options.h"
 
 namespace weft {
 

@@ -6,7 +6,7 @@
 
 #include "base/device_memory.h"
 #include "base/status.h"
-#include "run/tagged.h"
+#include "run/tagged_message.h"
 #include "weft/types.h"
 
 namespace weft {

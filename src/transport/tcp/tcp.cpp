@@ -373,8 +373,7 @@ Usage TcpTransport::usage() const {
                   connector_.wires().size() * sizeof(Wire);
     for (const Peer& peer : peers_) {
         usage.bytes += sizeof peer +
-                       (peer.addresses.capacity() + peer.others.capacity()) *
-                           sizeof(tcp::Address) +
+                       (peer.addresses.capacity() + peer.others.capacity()) * sizeof(tcp::Address) +
                        (peer.shared.capacity() + peer.dedicated.capacity()) * sizeof(void*) +
                        peer.dedicated.size() * sizeof(DedicatedConnection);
         for (const auto& shared : peer.shared) usage.bytes += shared ? shared->held_bytes() : 0;
@@ -424,9 +423,8 @@ Usage TcpTransport::usage_max(const Extent& job) {
     usage.bytes =
         sizeof(TcpTransport) + staging_bytes + std::max(tcp::part_bytes, Credit::max_among(ranks)) +
         ranks * (sizeof(Peer) + (job.connections + tcp::others_max) * sizeof(tcp::Address)) +
-        shared * of_shared +
-        dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) + wires * sizeof(Wire) +
-        post_bytes + unexpected_bytes;
+        shared * of_shared + dedicated * (2 * sizeof(void*) + sizeof(DedicatedConnection)) +
+        wires * sizeof(Wire) + post_bytes + unexpected_bytes;
     return usage;
 }
 

@@ -41,11 +41,11 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     struct Parts {
         Rank rank = 0;
         JobKey key{};
-        std::vector<tcp::Address> own;                 // where we listen, and from which we call
-        std::vector<Fd> listeners;                     // of those
-        std::vector<std::vector<tcp::Address>> peers;  // by rank; empty: not reached by TCP
+        std::vector<tcp::Address> own;                    // where we listen, and from which we call
+        std::vector<Fd> listeners;                        // of those
+        std::vector<std::vector<tcp::Address>> peers;     // by rank; empty: not reached by TCP
         std::vector<std::vector<tcp::Address>> others{};  // by rank; see tcp::Card
-        std::vector<PlaceInJob> places;  // by rank
+        std::vector<PlaceInJob> places;                   // by rank
         tcp::Settings settings;
     };
 
