@@ -119,8 +119,11 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancel
 
 // Gives up the lock until the leader notifies this thread.
 void Engine::follow(const Patience& patience) {
-    notify_waiters();
+    const bool owed = executor_.has_work();
     executor_.wake_peers();
+    notify_waiters();
+    // (If wake_peers() has done what was owed, this wait may be over.)
+    if (owed && !executor_.has_work()) return;
     // This thread may have started something that the leader must do, and no wake-up comes for it;
     // or of which the leader has not demanded what it lacks.
     const bool has_started = demands_.is_on() && has_started_;
@@ -264,9 +267,12 @@ inline void Engine::sleep_as_leader(const Patience& patience) {
     if (demands_.is_on()) demands_.demand(Demand::wakes);
     const std::int64_t begin_ns = now_ns();
     const bool rests = may_rest();
-    if (sleepers_.arm(rests ? Sleeper::thread : Sleeper::waiter)) {
+    const bool owed = executor_.has_work();
+    const bool is_quiet = sleepers_.arm(rests ? Sleeper::thread : Sleeper::waiter);
+    // (If arm() has done what was owed, this wait may be over, or that of a follower.)
+    if (is_quiet && (!owed || executor_.has_work())) {
         sleepers_.set_leader(rests ? LeaderState::resting : LeaderState::asleep);
-        if (executor_.has_work()) sleepers_.await_drain();
+        if (owed) sleepers_.await_drain();
         try {
             sleep(Sleeper::waiter, end_of_sleep(patience), may_be_cancelled(patience));
         } catch (abi::__forced_unwind&) {

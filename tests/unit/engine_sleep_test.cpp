@@ -31,6 +31,8 @@ struct Step {
 };
 constexpr Step start(unsigned run) { return {Step::Kind::start, run}; }
 constexpr Step wait(unsigned run) { return {Step::Kind::wait, run}; }
+// What is owed to the peer is no run, but waits may be for it.
+constexpr unsigned nothing_owed = 3;
 // Its deadline has passed after two looks.
 constexpr Step wait_briefly(unsigned run) { return {Step::Kind::wait_briefly, run}; }
 // Until the descriptor of a queue is readable, for which the run was marked.
@@ -38,9 +40,10 @@ constexpr Step sleep_outside(unsigned run) { return {Step::Kind::sleep_outside, 
 
 // What the peer does.
 enum class PeerStep : std::uint8_t {
-    send,    // its next message
-    demand,  // it wakes the progress thread of this process
-    expect,  // it waits for an answer
+    send,       // its next message
+    demand,     // it wakes the progress thread of this process
+    expect,     // it waits for an answer
+    make_room,  // for what is owed to it
 };
 
 struct Program {
@@ -50,6 +53,7 @@ struct Program {
     bool has_progress_thread = true;
     bool on_demand = false;  // it is woken by demands only
     bool rests = false;      // waits leave everything to it
+    bool owes = false;       // something, from the beginning on: there is no room at the peer
 };
 
 enum class Mistake : std::uint8_t {
@@ -61,6 +65,7 @@ enum class Mistake : std::uint8_t {
     keeps_news_from_leader,     // the progress thread
     leads_no_more_in_silence,   // a wait that ends
     forgets_to_arm_again,       // a mark, where the thread works on demand
+    sleeps_when_drained,        // a leader whose arming has done what was owed
 };
 
 namespace word {
@@ -73,7 +78,8 @@ constexpr std::size_t thread_bell = 4;
 constexpr std::size_t waiter_bell = 5;
 constexpr std::size_t peer_bell = 6;
 constexpr std::size_t queue = 7;  // its descriptor
-constexpr std::size_t followers = 8;
+constexpr std::size_t room = 8;   // at the peer
+constexpr std::size_t followers = 9;
 constexpr std::size_t count = followers + 2;
 
 }  // namespace word
@@ -122,6 +128,10 @@ void run_peer(const std::vector<PeerStep>& steps) {
                 Exploration::may_end();
                 Exploration::store(word::demand, 0, std::memory_order_release);
                 break;
+            case PeerStep::make_room:
+                Exploration::store(word::room, 1, std::memory_order_seq_cst);
+                wake_sleeper(/*demands=*/false);
+                break;
         }
     }
 }
@@ -132,6 +142,7 @@ struct Protected : SleepState {
     unsigned done = 0;
     unsigned marked = 0;       // of them, for the queue
     unsigned taken = 0;        // messages
+    bool owes = false;         // something to the peer
     bool is_readable = false;  // the queue's descriptor
 
     std::uint64_t pack() const {
@@ -151,6 +162,7 @@ struct Protected : SleepState {
         put(marked, 4);
         put(taken, 4);
         put(is_readable, 1);
+        put(owes, 1);
         put(1, 1);  // the lock is free
         return packed;
     }
@@ -161,6 +173,7 @@ struct Protected : SleepState {
             return static_cast<unsigned>(value);
         };
         take(1);
+        owes = take(1) != 0;
         is_readable = take(1) != 0;
         taken = take(4);
         marked = take(4);
@@ -218,7 +231,7 @@ class ModelThread {
         lock();
         while (true) {
             const bool is_demanded = !program_.on_demand || has_demand();
-            const bool moved = !s_.leader_is_awake() && is_pending() && progress();
+            const bool moved = !s_.leader_is_awake() && needs_attention() && progress();
             if (mistake_ != Mistake::keeps_news_from_leader) notify_waiters();
             if (s_.in_charge(needs_attention()) == Sleeper::thread) {
                 if ((is_demanded && moved) || !arm(Sleeper::thread)) {
@@ -230,6 +243,7 @@ class ModelThread {
             } else if (!s_.is_led()) {
                 disarm();
             }
+            if (mistake_ != Mistake::keeps_news_from_leader) notify_waiters();
             sleep(Sleeper::thread);
         }
     }
@@ -246,8 +260,10 @@ class ModelThread {
     }
 
     static unsigned bit(unsigned run) { return 1u << run; }
-    bool is_done(unsigned run) const { return (s_.done & bit(run)) != 0; }
-    bool is_pending() const { return (s_.started & ~s_.done) != 0; }
+    bool is_done(unsigned run) const {
+        return run == nothing_owed ? !s_.owes : (s_.done & bit(run)) != 0;
+    }
+    bool is_pending() const { return (s_.started & ~s_.done) != 0 || s_.owes; }
     bool needs_attention() const { return program_.has_progress_thread && is_pending(); }
     bool is_awaited_outside() const { return (s_.marked & ~s_.done) != 0; }
     std::uint64_t happened() const { return static_cast<std::uint64_t>(std::popcount(s_.done)); }
@@ -270,7 +286,12 @@ class ModelThread {
         const auto written = static_cast<unsigned>(Exploration::load(word::written));
         const bool moved = written != s_.taken;
         while (s_.taken < written) take(program_.messages[s_.taken++]);
+        drain();
         return moved;
+    }
+    // Polls do it, and the last look before a sleep.
+    void drain() {
+        if (s_.owes && Exploration::load(word::room) != 0) s_.owes = false;
     }
 
     // --- The rooms of the engine ---
@@ -293,6 +314,7 @@ class ModelThread {
         Exploration::store(word::armed, static_cast<std::uint64_t>(sleeper),
                            std::memory_order_seq_cst);
         if (mistake_ != Mistake::looks_before_arming) is_quiet = !has_come();
+        drain();
         s_.note_armed(sleeper, on_demand, is_quiet);
         return is_quiet;
     }
@@ -319,7 +341,7 @@ class ModelThread {
     }
 
     void notify_waiters() {
-        if (!s_.take_news(happened(), [] { return false; })) return;
+        if (!s_.take_news(happened(), [this] { return s_.owes; })) return;
         if (mistake_ != Mistake::keeps_news_from_followers) unpark_followers();
         if (s_.leader_sleeps()) unpark(Sleeper::waiter);
     }
@@ -331,9 +353,10 @@ class ModelThread {
         for (int round = 0; mistake_ != Mistake::leaves_unarmed; ++round) {
             const Sleeper sleeper = s_.in_charge(needs_attention());
             const bool on_demand = program_.on_demand && sleeper == Sleeper::thread;
-            const bool is_armed_well =
-                s_.arming() != Arming::rung && (s_.arming() == Arming::on_demand) == on_demand;
+            const bool is_armed_well = s_.arming() != Arming::rung && !s_.owes &&
+                                       (s_.arming() == Arming::on_demand) == on_demand;
             if (sleeper == s_.armed() && (sleeper == Sleeper::none || is_armed_well)) break;
+            if (round == 0) moves = s_.owes;
             const bool is_last = round == last_round;
             if ((is_last || !moves) && arm(sleeper)) break;
             if (is_last) {
@@ -345,6 +368,7 @@ class ModelThread {
             moves = progress();
             notify_waiters();
         }
+        if (s_.awaits_drain()) notify_waiters();
         unlock();
     }
 
@@ -362,8 +386,12 @@ class ModelThread {
         }
     }
     void follow() {
+        const bool owed = s_.owes;
+        drain();
         notify_waiters();
+        if (owed && !s_.owes) return;
         s_.begin_following();
+        if (s_.owes) s_.await_drain();
         const std::size_t bell = word::followers + number_;
         Exploration::store(bell, 0, std::memory_order_seq_cst);
         unlock();
@@ -390,8 +418,10 @@ class ModelThread {
                 lock();
                 continue;
             }
-            if (arm(program_.rests ? Sleeper::thread : Sleeper::waiter)) {
+            const bool owed = s_.owes && mistake_ != Mistake::sleeps_when_drained;
+            if (arm(program_.rests ? Sleeper::thread : Sleeper::waiter) && (!owed || s_.owes)) {
                 s_.set_leader(program_.rests ? LeaderState::resting : LeaderState::asleep);
+                if (s_.owes) s_.await_drain();
                 sleep(Sleeper::waiter);
                 s_.set_leader(LeaderState::awake);
             }
@@ -412,7 +442,9 @@ Exploration::Found explore(const Program& program, Mistake mistake = Mistake::no
                            Exploration::Memory memory = Exploration::Memory::sequential) {
     Exploration::Scenario scenario;
     scenario.words = word::count;
-    scenario.initially = {Protected().pack()};
+    Protected initially;
+    initially.owes = program.owes;
+    scenario.initially = {initially.pack()};
     scenario.memory = memory;
     for (std::size_t i = 0; i < program.threads.size(); ++i) {
         scenario.processes.emplace_back(
@@ -501,6 +533,23 @@ const Program inside_and_outside{.threads = {{start(0), wait(0)}, {start(1), sle
                                  .peer = {send, send},
                                  .on_demand = true};
 
+const Program draining{.threads = {{wait(nothing_owed)}},
+                       .messages = {},
+                       .peer = {make_room},
+                       .has_progress_thread = false,
+                       .owes = true};
+
+const Program draining_with_a_thread{
+    .threads = {{wait(nothing_owed)}}, .messages = {}, .peer = {make_room}, .owes = true};
+
+// What the first one waits for comes only when the second one has gone on.
+const Program draining_beside_a_wait{
+    .threads = {{start(0), wait(0)}, {wait(nothing_owed), start(1)}},
+    .messages = {answered(1), ends(0)},
+    .peer = {send, make_room, expect, send},
+    .has_progress_thread = false,
+    .owes = true};
+
 struct Case {
     const char* name;
     const Program* program;
@@ -520,7 +569,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"computing_on_demand", &computing_on_demand},
                       Case{"computing_on_demand_after_a_wait", &computing_on_demand_after_a_wait},
                       Case{"outside", &outside}, Case{"outside_on_demand", &outside_on_demand},
-                      Case{"inside_and_outside", &inside_and_outside}),
+                      Case{"inside_and_outside", &inside_and_outside}, Case{"draining", &draining},
+                      Case{"draining_with_a_thread", &draining_with_a_thread},
+                      Case{"draining_beside_a_wait", &draining_beside_a_wait}),
     [](const auto& c) { return c.param.name; });
 
 TEST_P(EngineSleep, NoWakeUpIsLost) {
@@ -544,6 +595,8 @@ TEST(EngineSleepMistakes, AreFound) {
         {Mistake::keeps_news_from_leader, &resting},
         {Mistake::leads_no_more_in_silence, &a_wait_beside_a_brief_one},
         {Mistake::forgets_to_arm_again, &outside_on_demand},
+        {Mistake::sleeps_when_drained, &draining},
+        {Mistake::sleeps_when_drained, &draining_beside_a_wait},
     };
     for (const auto& [mistake, program] : all) {
         const std::string failure = explore(*program, mistake).failure;

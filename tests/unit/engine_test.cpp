@@ -588,6 +588,54 @@ TEST(Engine, AWaitHearsThatAnotherThreadHasEndedWhatWasOwed) {
     }
 }
 
+// Does what is owed in the last step before a sleep.
+class WorkEndedByArming final : public FakeTransport {
+  public:
+    bool by_arm = false;
+    bool by_wake_peers = false;
+
+    Abilities abilities() const override { return {.can_sleep = true}; }
+    bool has_work() const override { return is_owed_; }
+    bool arm(Sleeper sleeper) override {
+        if (by_arm && sleeper != Sleeper::none) is_owed_ = false;
+        return true;
+    }
+    bool wake_peers() override {
+        if (by_wake_peers) is_owed_ = false;
+        return false;
+    }
+
+  private:
+    bool is_owed_ = true;
+};
+
+// Nothing else would wake it.
+TEST(Engine, AWaitDoesNotSleepWhenItsLastStepBeforeHasEndedWhatWasOwed) {
+    for (const bool follows : {false, true}) {
+        SCOPED_TRACE(follows ? "a wait that follows" : "a wait that leads");
+        WorkEndedByArming transport;
+        Executor executor(0, {&transport}, {nullptr});
+        auto owned = std::make_unique<ParkingInOneThread>();
+        ParkingInOneThread& parking = *owned;
+        Engine engine(executor, {.kind = EngineKind::manual}, std::move(owned));
+        bool has_slept = false;
+        const auto wait = [&] {
+            InCall in_call(engine);
+            (follows ? transport.by_wake_peers : transport.by_arm) = true;
+            EXPECT_EQ(engine.wait_until([&] { return !executor.has_work(); }, {}), WEFT_OK);
+        };
+        parking.meanwhile.push_back([&] { has_slept = true; });
+        if (!follows) {
+            wait();
+        } else {
+            parking.meanwhile.push_back(wait);
+            InCall in_call(engine);
+            EXPECT_EQ(engine.wait_until([&] { return parking.parks > 0; }, {}), WEFT_OK);
+        }
+        EXPECT_FALSE(has_slept);
+    }
+}
+
 // The thread has a core set aside, the program shares its own with other ranks.
 TEST(Engine, AWaitLeavesAllToAThreadOnACoreSetAside) {
     WorkEndedByAnother transport;
