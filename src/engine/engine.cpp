@@ -100,7 +100,7 @@ std::uint64_t Engine::finished() {
 bool Engine::yield_to_contenders() {
     if (!lock_.is_contended()) return false;
     const std::uint32_t admitted = lock_.admitted();
-    unlock();
+    release();
     lock_.stay_free(admitted);
     lock();
     return true;
@@ -111,10 +111,9 @@ void Engine::call_without(void (*function)(void*), void* context) {
     const bool led = sleepers_.give_up_lead();
     const bool has_tested = demands_.has_tested();
     if (is_engine_thread) {
-        notify_waiters();
         executor_.wake_peers();
         ++threads_in_calls_;
-        unlock();
+        release();
     } else {
         if (led) sleepers_.unpark_followers();
         after_call();
@@ -264,8 +263,7 @@ void Engine::after_call() noexcept {
     calls_owner |= !sleepers_.leader_is_awake() && submit_or_call_owner();
     const bool yields = executor_.wake_peers() && has_started && demands_.is_on() && !may_spin_ &&
                         !executor_.is_eager();
-    if (sleepers_.awaits_drain()) notify_waiters();
-    unlock();
+    release();
     // The thread of a peer was woken, and some rank waits for what it does. It may be on this core,
     // and the scheduler does not let it run at once if it owes this one time, which it does after
     // others have computed: until the next tick, up to 4 ms later (decision 10).

@@ -233,10 +233,16 @@ class Engine : private Exclusion {
 
     // engine.cpp: the lock, and what a call leaves behind
     void lock() { lock_.lock(); }
+    // By itself only where nothing has happened, or those who wait were told.
     void unlock() {
         if (serves_outside_) [[unlikely]]
             listeners_.tell(executor_.has_confined());
         lock_.unlock();
+    }
+    // Whoever has driven, or begun a run, gives the lock up by this: those who wait hear of it.
+    void release() {
+        if (sleepers_.has_audience() || serves_outside_) notify_waiters();
+        unlock();
     }
     bool yield_to_contenders();
     void call_without(void (*function)(void*), void* context) override;

@@ -125,7 +125,7 @@ void Engine::replace_thread(bool polls) {
         (polls ? poller_ : thread_).detach();
         ensure_thread(polls);
     }
-    unlock();
+    release();
 }
 
 // In the progress thread.
@@ -205,9 +205,8 @@ void Engine::thread_poll_main() {
         // Of an engine before this one.
         if (submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
         if (executor_.active() == 0) executor_.wake_peers();
-        notify_waiters();
         if (yield_to_contenders()) continue;
-        unlock();
+        release();
         if (!thread_may_spin_) sleepers_.parking().yield();
         lock();
     }

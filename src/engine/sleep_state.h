@@ -86,6 +86,8 @@ class SleepState {
 
     // Threads of the program that wait for the leader.
     bool has_followers() const { return followers_ > 0; }
+    // Whether any thread sleeps that news may wake.
+    bool has_audience() const { return has_followers() || leader_sleeps(); }
     void begin_following() { ++followers_; }
     void end_following() { --followers_; }
     // A wait falls asleep and something is to be done, by no run: its end ends the wait, too.

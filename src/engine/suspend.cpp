@@ -122,7 +122,7 @@ bool Engine::look_for(UserThreads& threads, Look how) {
         // look may be far away.
         lock();
         resumed |= look(threads);
-        unlock();
+        release();
     }
     if (!moved && !resumed) threads.looked_in_vain(begin, ticks());
     return resumed;

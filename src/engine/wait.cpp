@@ -37,7 +37,8 @@ struct Engine::Spin {
     }
 };
 
-// Gives up the lock within its scope, also if that is left because the thread ends.
+// Gives up the lock within its scope, also if that is left because the thread ends. REQUIRES: those
+// who wait were told.
 class Engine::Released {
   public:
     explicit Released(Engine& engine) : engine_(engine) { engine_.unlock(); }
@@ -88,7 +89,7 @@ bool Engine::may_be_cancelled(const Patience& patience) {
 bool Engine::poll_extra(const Patience& patience) {
     if (patience.extra == nullptr) [[likely]]
         return false;
-    unlock();
+    release();
     const bool moved = patience.extra->poll();
     lock();
     return moved;
@@ -104,7 +105,8 @@ std::int64_t Engine::end_of_sleep(const Patience& patience) {
 // `sleeper`, or until the deadline.
 void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancelled) {
     executor_.wake_peers();
-    if (sleepers_.awaits_drain() && sleeper == Sleeper::thread) notify_waiters();
+    // (A leader has told others when it polled last. To itself it is no news.)
+    if (sleeper != Sleeper::waiter) notify_waiters();
     const Sleepers::Sleep planned = sleepers_.begin_sleep(sleeper, deadline_ns);
     Parking::Woken woken;
     {
@@ -257,7 +259,7 @@ inline bool Engine::spins_on(Spin& spin) {
     if (may_rest() || spin.yields++ >= yields_before_sleep) return false;
     // On a busy core each takes as long as others compute.
     if (demands_.is_on()) demands_.escalate(spin.begin_ns, now_ns());
-    unlock();
+    release();
     sleepers_.parking().yield();
     lock();
     return true;

@@ -505,6 +505,8 @@ class ListsInFlight final : public Offload {
     ListsInFlight() : Offload({}, {}) {}
 
     Sleeper armed = Sleeper::none;
+    bool wants_owner = false;  // with the engine held
+    std::function<void()> when_submitted;
 
     const char* name() const override { return "lists"; }
     Abilities abilities() const override { return {.can_sleep = true}; }
@@ -528,8 +530,11 @@ class ListsInFlight final : public Offload {
     void granted(std::uint32_t) override {}
     std::uint64_t broken(std::uint32_t) override { return 0; }
     bool is_busy() const override { return true; }
-    bool needs_owner() const override { return false; }
-    void submit() override {}
+    bool needs_owner() const override { return wants_owner; }
+    void submit() override {
+        wants_owner = false;
+        if (when_submitted) when_submitted();
+    }
     bool needs_attention() const override { return false; }
 
   private:
@@ -550,6 +555,67 @@ TEST(Engine, TheThreadWatchesListsForOneThatSleepsUntilASignal) {
     InCall in_call(engine);
     EXPECT_EQ(lists.armed, Sleeper::thread);
     EXPECT_TRUE(engine.signal_arrivals(0).is_ok());
+}
+
+// Nothing but an unpark or a descriptor wakes who parks here, for a long time.
+class ParkingUntilWoken final : public Parking {
+  public:
+    std::function<void()> when_waiter_parks;
+
+    int error() const override { return parking_->error(); }
+    Woken park(Sleeper sleeper, std::span<const int> descriptors, std::int64_t timeout) override {
+        if (sleeper == Sleeper::waiter && when_waiter_parks)
+            std::exchange(when_waiter_parks, nullptr)();
+        return parking_->park(sleeper, descriptors, std::max(timeout, 20 * second_ns));
+    }
+    void unpark(Sleeper sleeper) override { parking_->unpark(sleeper); }
+    void acknowledge(Sleeper sleeper) override { parking_->acknowledge(sleeper); }
+    std::uint64_t ticket() override { return parking_->ticket(); }
+    void park_follower(std::uint64_t ticket, std::int64_t deadline_ns) override {
+        parking_->park_follower(ticket, deadline_ns);
+    }
+    void unpark_followers() override { parking_->unpark_followers(); }
+    void yield() override { parking_->yield(); }
+
+  private:
+    const std::unique_ptr<Parking> parking_ = thread_parking();
+};
+
+// A thread that is kept for its lists alone drives nothing, but runs may end when it begins or
+// submits some: here by a failure.
+TEST(Engine, AThreadThatIsKeptForItsListsWakesThoseWhoseRunsEndThere) {
+    ListsInFlight lists;
+    FakeTransport transport;
+    Executor executor(0, {&transport}, {nullptr, &transport}, &lists);
+    Group group;
+    group.context = 1;
+    group.members = {0, 1};
+    executor.add_group(group);
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 8}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    weft::Run run(*schedule);
+    std::byte data[8] = {};
+    auto owned = std::make_unique<ParkingUntilWoken>();
+    ParkingUntilWoken& parking = *owned;
+    Engine engine(executor, {.kind = EngineKind::kernel}, std::move(owned));
+    {
+        InCall starts_the_thread(engine);
+        lists.wants_owner = true;
+    }
+    engine.set_kind(EngineKind::manual);
+    parking.when_waiter_parks = [&] {
+        InCall calls_the_thread(engine);
+        lists.wants_owner = true;
+        lists.when_submitted = [&] { executor.break_group(group, executor.out_of_memory()); };
+    };
+    const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+    InCall in_call(engine);
+    engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, /*waits=*/true);
+    EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {.deadline_ns = deadline_ns}),
+              WEFT_OK);
+    EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
 }
 
 TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
