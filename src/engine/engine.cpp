@@ -189,6 +189,12 @@ inline void Engine::end_start() {
     wake_for_offload();
 }
 
+// It has demanded what the process lacked when it fell asleep. Whoever waits for a run that was
+// started since waits for it, or tests in vain, and demands nothing: others do that for it.
+void Engine::demand_for_sleeping_leader() {
+    if (demands_.is_on()) demands_.demand(Demand::wakes);
+}
+
 // Arms the transports for the thread in charge of what is left. What no wake-up comes for is done
 // before, as far as a call may. Returns the sleeper to be woken for the rest of that; none: it need
 // not be.
@@ -261,6 +267,8 @@ void Engine::after_call() noexcept {
         sleepers_.unpark(sleepers_.armed());
     // Lists may have become ready to submit here, too.
     calls_owner |= !sleepers_.leader_is_awake() && submit_or_call_owner();
+    if (has_started && sleepers_.leader_sleeps()) [[unlikely]]
+        demand_for_sleeping_leader();
     const bool yields = executor_.wake_peers() && has_started && demands_.is_on() && !may_spin_ &&
                         !executor_.is_eager();
     release();

@@ -251,6 +251,7 @@ class Engine : private Exclusion {
     void notify_waiters();
     bool needs_attention() const;
     void end_start();
+    [[gnu::cold]] void demand_for_sleeping_leader();
     void linger();
     void wake_for_offload();
     bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }

@@ -126,11 +126,9 @@ void Engine::follow(const Patience& patience) {
     notify_waiters();
     // (If wake_peers() has done what was owed, this wait may be over.)
     if (owed && !executor_.has_work()) return;
-    // This thread may have started something that the leader must do, and no wake-up comes for it;
-    // or of which the leader has not demanded what it lacks.
-    const bool has_started = demands_.is_on() && has_started_;
-    if (sleepers_.leader_sleeps() &&
-        (executor_.has_work() || executor_.has_confined() || has_started))
+    if (has_started_ && sleepers_.leader_sleeps()) demand_for_sleeping_leader();
+    // This thread may have started something that the leader must do, and no wake-up comes for it.
+    if (sleepers_.leader_sleeps() && (executor_.has_work() || executor_.has_confined()))
         sleepers_.unpark(Sleeper::waiter);
     wake_for_offload();
     if (sleepers_.leader_sleeps() && submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);

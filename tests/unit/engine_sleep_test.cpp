@@ -44,6 +44,7 @@ enum class PeerStep : std::uint8_t {
     demand,     // it wakes the progress thread of this process
     expect,     // it waits for an answer
     make_room,  // for what is owed to it
+    compute,    // until its next message is demanded
 };
 
 struct Program {
@@ -53,6 +54,7 @@ struct Program {
     bool has_progress_thread = true;
     bool on_demand = false;  // it is woken by demands only
     bool rests = false;      // waits leave everything to it
+    bool demands = false;    // what it waits for: the peer computes
     bool owes = false;       // something, from the beginning on: there is no room at the peer
 };
 
@@ -66,6 +68,7 @@ enum class Mistake : std::uint8_t {
     leads_no_more_in_silence,   // a wait that ends
     forgets_to_arm_again,       // a mark, where the thread works on demand
     sleeps_when_drained,        // a leader whose arming has done what was owed
+    leaves_demands_to_leader,   // a start, while the leader sleeps
 };
 
 namespace word {
@@ -77,9 +80,10 @@ constexpr std::size_t demand = 3;
 constexpr std::size_t thread_bell = 4;
 constexpr std::size_t waiter_bell = 5;
 constexpr std::size_t peer_bell = 6;
-constexpr std::size_t queue = 7;  // its descriptor
-constexpr std::size_t room = 8;   // at the peer
-constexpr std::size_t followers = 9;
+constexpr std::size_t queue = 7;   // its descriptor
+constexpr std::size_t room = 8;    // at the peer
+constexpr std::size_t lacked = 9;  // by run: its message was demanded of the peer
+constexpr std::size_t followers = lacked + nothing_owed;
 constexpr std::size_t count = followers + 2;
 
 }  // namespace word
@@ -108,7 +112,7 @@ void wake_sleeper(bool demands) {
     ring(armed == waiter ? word::waiter_bell : word::thread_bell, by_descriptor);
 }
 
-void run_peer(const std::vector<PeerStep>& steps) {
+void run_peer(const std::vector<PeerStep>& steps, const std::vector<Message>& messages) {
     std::uint64_t written = 0;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         Exploration::is_at(i);
@@ -132,6 +136,7 @@ void run_peer(const std::vector<PeerStep>& steps) {
                 Exploration::store(word::room, 1, std::memory_order_seq_cst);
                 wake_sleeper(/*demands=*/false);
                 break;
+            case PeerStep::compute: Exploration::sleep(word::lacked + messages[written].run); break;
         }
     }
 }
@@ -202,7 +207,7 @@ class ModelThread {
             switch (step.kind) {
                 case Step::Kind::start:
                     begin(step.run);
-                    after_call();
+                    after_call(/*has_started=*/true);
                     break;
                 case Step::Kind::wait:
                     Exploration::must_end();
@@ -346,7 +351,15 @@ class ModelThread {
         if (s_.leader_sleeps()) unpark(Sleeper::waiter);
     }
 
-    void after_call() {
+    // In a wait: what the process lacks.
+    void demand() {
+        for (unsigned run = 0; program_.demands && run < nothing_owed; ++run) {
+            if ((s_.started & ~s_.done & bit(run)) != 0)
+                Exploration::store(word::lacked + run, 1, std::memory_order_seq_cst);
+        }
+    }
+
+    void after_call(bool has_started = false) {
         notify_waiters();
         bool moves = false;
         constexpr int last_round = 1;
@@ -368,7 +381,9 @@ class ModelThread {
             moves = progress();
             notify_waiters();
         }
-        if (s_.awaits_drain()) notify_waiters();
+        if (has_started && s_.leader_sleeps() && mistake_ != Mistake::leaves_demands_to_leader)
+            demand();
+        if (s_.has_audience()) notify_waiters();
         unlock();
     }
 
@@ -418,6 +433,7 @@ class ModelThread {
                 lock();
                 continue;
             }
+            demand();
             const bool owed = s_.owes && mistake_ != Mistake::sleeps_when_drained;
             if (arm(program_.rests ? Sleeper::thread : Sleeper::waiter) && (!owed || s_.owes)) {
                 s_.set_leader(program_.rests ? LeaderState::resting : LeaderState::asleep);
@@ -450,7 +466,7 @@ Exploration::Found explore(const Program& program, Mistake mistake = Mistake::no
         scenario.processes.emplace_back(
             [&program, mistake, i] { ModelThread(program, mistake, i).run_program(); });
     }
-    scenario.processes.emplace_back([&program] { run_peer(program.peer); });
+    scenario.processes.emplace_back([&program] { run_peer(program.peer, program.messages); });
     if (program.has_progress_thread) {
         scenario.processes.emplace_back(
             [&program, mistake] { ModelThread(program, mistake, 0).run_progress_thread(); });
@@ -550,6 +566,13 @@ const Program draining_beside_a_wait{
     .has_progress_thread = false,
     .owes = true};
 
+// The peer computes. The second one may start when the first one sleeps.
+const Program two_waits_that_demand{.threads = {{start(0), wait(0)}, {start(1), wait(1)}},
+                                    .messages = {ends(1), ends(0)},
+                                    .peer = {compute, send, compute, send},
+                                    .has_progress_thread = false,
+                                    .demands = true};
+
 struct Case {
     const char* name;
     const Program* program;
@@ -571,7 +594,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"outside", &outside}, Case{"outside_on_demand", &outside_on_demand},
                       Case{"inside_and_outside", &inside_and_outside}, Case{"draining", &draining},
                       Case{"draining_with_a_thread", &draining_with_a_thread},
-                      Case{"draining_beside_a_wait", &draining_beside_a_wait}),
+                      Case{"draining_beside_a_wait", &draining_beside_a_wait},
+                      Case{"two_waits_that_demand", &two_waits_that_demand}),
     [](const auto& c) { return c.param.name; });
 
 TEST_P(EngineSleep, NoWakeUpIsLost) {
@@ -597,6 +621,7 @@ TEST(EngineSleepMistakes, AreFound) {
         {Mistake::forgets_to_arm_again, &outside_on_demand},
         {Mistake::sleeps_when_drained, &draining},
         {Mistake::sleeps_when_drained, &draining_beside_a_wait},
+        {Mistake::leaves_demands_to_leader, &two_waits_that_demand},
     };
     for (const auto& [mistake, program] : all) {
         const std::string failure = explore(*program, mistake).failure;

@@ -434,6 +434,51 @@ class ArmedTransport final : public FakeTransport {
     Token token_;
 };
 
+// A leader that sleeps demands nothing more; nor does a thread that follows it, or tests beside it.
+TEST(Engine, AStartBesideASleepingWaitDemandsWhatItLacks) {
+    for (const bool in_one_call : {false, true}) {
+        SCOPED_TRACE(in_one_call ? "start and wait in one call" : "in two calls");
+        ArmedTransport transport(true);
+        Executor executor(0, {&transport}, {nullptr, &transport});
+        Group group;
+        group.context = 1;
+        group.members = {0, 1};
+        executor.add_group(group);
+        Stream stream(group, 0);
+        ScheduleBuilder builder(0, 2);
+        builder.recv({Buffer::recv, 0, 8}, 1);
+        const Result<Schedule> schedule = builder.seal();
+        weft::Run run(*schedule);
+        std::byte data[8] = {};
+        auto owned = std::make_unique<ParkingInOneThread>();
+        ParkingInOneThread& parking = *owned;
+        Engine engine(executor, {.kind = EngineKind::manual, .on_demand = true}, std::move(owned));
+        int demands = 0;  // or the leader was woken, which demands
+        bool has_started = false;
+        parking.meanwhile.push_back([&] {
+            demands = transport.demands + parking.is_unparked;
+            transport.completes = true;
+        });
+        parking.meanwhile.push_back([&] {
+            const auto start = [&] {
+                transport.demands = 0;
+                has_started = true;
+                engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, in_one_call);
+            };
+            if (!in_one_call) {
+                InCall in_call(engine);
+                start();
+            }
+            InCall in_call(engine);
+            if (in_one_call) start();
+            EXPECT_EQ(engine.wait_until([&] { return transport.completes; }, {}), WEFT_OK);
+        });
+        InCall in_call(engine);
+        EXPECT_EQ(engine.wait_until([&] { return has_started && run.is_done(); }, {}), WEFT_OK);
+        EXPECT_GT(demands, 0);
+    }
+}
+
 // Rank 1 is on this node, rank 2 is not.
 TEST(Engine, WorksOnDemandUnlessAGroupOfSeveralNodesHasSomethingPending) {
     ArmedTransport near(true);
