@@ -52,6 +52,9 @@ WEFT_API weft_status weft_completion_queue_free(weft_completion_queue* queue);
  * its messages are handled while the program sleeps, and missing ones are demanded of other
  * ranks. A forked child does not have the descriptor.
  *
+ * After a change to an engine without a thread (weft_set_engine), the descriptor is readable while
+ * marked requests are pending: weft_completion_next advances them.
+ *
  * Calling   any thread.
  * Returns   WEFT_OK: *descriptor is the descriptor. WEFT_REFUSED_UNSUPPORTED: the engine (the
  *           detail names it) has no thread that could make it readable; weft_completion_wait_until

@@ -14,8 +14,9 @@
 //     Engine::after_call() then starts the progress thread, and arms the transports for it, before
 //     it gives up the lock. In jobs where the thread works on demand, the mark also demands, and
 //     makes after_call() arm again, for everything.
-//   - *A function that only a thread of the program's may call* is left: the descriptor becomes
-//     readable although nothing has ended, and the program's next look drives.
+//   - *A function that only a thread of the program's may call* is left, or *there is no progress
+//     thread any more*, after a change of engine: the descriptor is readable although nothing has
+//     ended, while marked runs are pending, and the program's next look drives.
 //
 // The descriptor may also be readable with nothing in the queue: a test or wait has completed the
 // request.

@@ -147,7 +147,7 @@ void Engine::call_with(void (*function)(void*), void* context) {
 
 void Engine::notify_waiters() {
     if (serves_outside_) [[unlikely]] {
-        listeners_.tell(executor_.has_confined());
+        listeners_.tell(needs_program());
         if (demands_.demands_outside() && !executor_.is_awaited_outside())
             demands_.end_outside(sleepers_.is_led());
         serves_outside_ = demands_.demands_outside() || !listeners_.is_empty();
@@ -168,6 +168,12 @@ bool Engine::needs_attention() const {
     if (!traits(kind()).has_sleeper) return false;
     return executor_.needs_attention() ||
            (listeners_.signalled_thread() != 0 && executor_.has_lists());
+}
+
+// Whether what is left, or comes, is for threads of the program alone. (The kind may have changed
+// since a descriptor was opened.)
+bool Engine::needs_program() const {
+    return executor_.has_confined() || !traits(kind()).has_thread() || thread_refused_;
 }
 
 // After a start of a hasty program: an operation that completes here needs no sleeper.

@@ -236,7 +236,7 @@ class Engine : private Exclusion {
     // By itself only where nothing has happened, or those who wait were told.
     void unlock() {
         if (serves_outside_) [[unlikely]]
-            listeners_.tell(executor_.has_confined());
+            listeners_.tell(needs_program());
         lock_.unlock();
     }
     // Whoever has driven, or begun a run, gives the lock up by this: those who wait hear of it.
@@ -250,6 +250,7 @@ class Engine : private Exclusion {
     void return_from_call(bool led, bool has_tested);
     void notify_waiters();
     bool needs_attention() const;
+    bool needs_program() const;
     void end_start();
     [[gnu::cold]] void demand_for_sleeping_leader();
     void linger();

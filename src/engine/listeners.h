@@ -12,7 +12,7 @@ namespace weft {
 class OutsideListener {
   public:
     // Called with the lock held, after runs have ended and before the lock is given up; also
-    // when nothing has happened. `needs_program`: only a thread of the program's can go on.
+    // when nothing has happened. `needs_program`: only threads of the program's can go on.
     virtual void tell(bool needs_program) = 0;
 
   protected:

@@ -1,6 +1,7 @@
 // The progress engine over a transport that does what a test wants.
 #include "engine/engine.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 
@@ -806,6 +807,61 @@ TEST(Engine, AQueueIsToldInAThreadThatIsBeingCancelled) {
     EXPECT_TRUE(has_taken);
     InCall in_call(engine);
     queue.reset();
+}
+
+bool is_readable(int descriptor) {
+    pollfd polled{descriptor, POLLIN, 0};
+    return ::poll(&polled, 1, 0) == 1;
+}
+
+// No thread would make it readable any more: the program's looks advance what it waits for.
+TEST(Engine, AQueuesDescriptorIsNotSilentAfterAChangeToAnEngineWithoutAThread) {
+    for (const EngineKind kind : {EngineKind::manual, EngineKind::fiber}) {
+        SCOPED_TRACE(traits(kind).name);
+        ArmedTransport transport(true);
+        Executor executor(0, {&transport}, {nullptr, &transport});
+        Group group;
+        group.context = 1;
+        group.members = {0, 1};
+        executor.add_group(group);
+        Stream stream(group, 0);
+        ScheduleBuilder builder(0, 2);
+        builder.recv({Buffer::recv, 0, 8}, 1);
+        const Result<Schedule> schedule = builder.seal();
+        weft::Run run(*schedule);
+        std::byte data[8] = {};
+        Engine engine(executor, {.kind = EngineKind::thread});
+        std::optional<CompletionQueue> queue(std::in_place, engine);
+        const auto take = [&] {
+            InCall in_call(engine);
+            std::uint64_t cookie = 0;
+            engine.progress();
+            return queue->take(cookie);
+        };
+        int descriptor = -1;
+        {
+            InCall in_call(engine);
+            const Result<int> opened = queue->descriptor();
+            ASSERT_TRUE(opened.is_ok());
+            descriptor = *opened;
+            engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, false);
+            queue->mark(run, 7);
+        }
+        EXPECT_FALSE(is_readable(descriptor));
+        engine.set_kind(kind);
+        EXPECT_TRUE(is_readable(descriptor));
+        EXPECT_EQ(take(), nullptr);
+        EXPECT_TRUE(is_readable(descriptor)) << "a run is still pending";
+        {
+            InCall in_call(engine);
+            transport.completes = true;
+        }
+        EXPECT_EQ(take(), &run);
+        EXPECT_EQ(take(), nullptr);
+        EXPECT_FALSE(is_readable(descriptor)) << "nothing is pending";
+        InCall in_call(engine);
+        queue.reset();
+    }
 }
 
 // Ends what is waited for when it has been polled often enough.
