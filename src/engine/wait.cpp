@@ -122,16 +122,17 @@ void Engine::sleep(Sleeper sleeper, std::int64_t deadline_ns, bool may_be_cancel
 // Gives up the lock until the leader notifies this thread.
 void Engine::follow(const Patience& patience) {
     const bool owed = executor_.has_work();
+    const std::uint64_t happened = executor_.happened();
     executor_.wake_peers();
+    if (sleepers_.leader_sleeps() && submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
     notify_waiters();
-    // (If wake_peers() has done what was owed, this wait may be over.)
-    if (owed && !executor_.has_work()) return;
+    // (If a run has ended here, or what was owed is done, this wait may be over.)
+    if (happened != executor_.happened() || (owed && !executor_.has_work())) return;
     if (has_started_ && sleepers_.leader_sleeps()) demand_for_sleeping_leader();
     // This thread may have started something that the leader must do, and no wake-up comes for it.
     if (sleepers_.leader_sleeps() && (executor_.has_work() || executor_.has_confined()))
         sleepers_.unpark(Sleeper::waiter);
     wake_for_offload();
-    if (sleepers_.leader_sleeps() && submit_or_call_owner()) sleepers_.unpark(Sleeper::thread);
     sleepers_.begin_following();
     if (executor_.has_work()) sleepers_.await_drain();
     const std::uint64_t ticket = sleepers_.parking().ticket();

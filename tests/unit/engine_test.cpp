@@ -664,6 +664,40 @@ TEST(Engine, AThreadThatIsKeptForItsListsWakesThoseWhoseRunsEndThere) {
     EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
 }
 
+// The same for the thread that joined the job, where it owns the lists.
+TEST(Engine, AWaitThatFollowsDoesNotSleepWhenItsRunEndsAsItSubmitsLists) {
+    ListsInFlight lists;
+    FakeTransport transport;
+    Executor executor(0, {&transport}, {nullptr, &transport}, &lists);
+    Group group;
+    group.context = 1;
+    group.members = {0, 1};
+    executor.add_group(group);
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 8}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    weft::Run run(*schedule);
+    std::byte data[8] = {};
+    auto owned = std::make_unique<ParkingInOneThread>();
+    ParkingInOneThread& parking = *owned;
+    Engine engine(executor, {.kind = EngineKind::kernel_own}, std::move(owned));
+    bool has_followed = false;
+    bool has_slept = false;
+    parking.meanwhile.push_back([&] { has_slept = true; });
+    parking.meanwhile.push_back([&] {
+        InCall in_call(engine);
+        engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, /*waits=*/true);
+        lists.wants_owner = true;
+        lists.when_submitted = [&] { executor.break_group(group, executor.out_of_memory()); };
+        EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {}), WEFT_OK);
+        has_followed = true;
+    });
+    InCall in_call(engine);
+    EXPECT_EQ(engine.wait_until([&] { return has_followed; }, {}), WEFT_OK);
+    EXPECT_FALSE(has_slept);
+}
+
 TEST(Engine, AWaitDemandsBeforeItHasYieldedForLong) {
     DemandedTransport transport;
     Executor executor(0, {&transport}, {nullptr});
