@@ -195,8 +195,8 @@ inline void Engine::end_start() {
     wake_for_offload();
 }
 
-// It has demanded what the process lacked when it fell asleep. Whoever waits for a run that was
-// started since waits for it, or tests in vain, and demands nothing: others do that for it.
+// The leader has demanded what the process lacked when it fell asleep. A run that was started since
+// lacks more, and who waits for that run follows, or tests, and demands nothing.
 void Engine::demand_for_sleeping_leader() {
     if (demands_.is_on()) demands_.demand(Demand::wakes);
 }

@@ -6,30 +6,42 @@
 //
 // Who holds the lock, who sleeps on what, and what wakes them:
 //   1. *Alone in a wait that spins.* The program's thread is the leader: it takes the lock, polls,
-//      and gives the lock up only to a thread that wants it. The progress thread sleeps; the
-//      transports are armed for nobody, so peers make no system call for this rank.
-//   2. *Asleep in a wait.* Nobody holds the lock. The leader has armed the transports for itself
-//      and sleeps on their descriptors. Arrivals wake it; so do other threads of the program whose
-//      calls leave something to it, and interrupt(). The progress thread sleeps on its own
-//      descriptors, for which nothing is armed. (On a core set aside that thread drives for the
-//      leader: the transports are armed for it, and the leader rests until it notifies.)
+//      and gives the lock up to a thread that wants it (where ranks outnumber cores, whenever it
+//      yields), and while it runs a function of the program or polls an ExtraSource. The progress
+//      thread sleeps; the transports are armed for nobody, so peers make no system call for this
+//      rank.
+//   2. *Asleep in a wait.* Nobody holds the lock. The leader has demanded what it lacks and armed
+//      the transports for itself, and sleeps on their descriptors. Arrivals wake it; so do other
+//      threads of the program whose calls leave something to it, and interrupt(). Calls that start
+//      something demand what that lacks. The progress thread sleeps on its own descriptors, for
+//      which nothing is armed; the end of a peer wakes both. (On a core set aside that thread
+//      drives for the leader: the transports are armed for it, and the leader rests until it
+//      notifies.)
 //   3. *Two waits.* One thread leads as above. The other one follows: it parks without descriptors.
-//      Whoever gives the lock up after a run has ended wakes all followers and a sleeping leader;
-//      a leader that ends its wait wakes the followers, one of which leads then.
+//      Whoever gives the lock up after a run has ended, or after what was owed to peers is done,
+//      wakes all followers and a sleeping leader (release()); a leader that ends its wait wakes the
+//      followers, one of which leads then.
 //   4. *Computing, with a progress thread.* Nobody holds the lock. The last call has armed the
 //      transports for the progress thread, if arrivals need one (Executor::needs_attention()); it
-//      sleeps on their descriptors, drives when woken, and arms again. The next call that drives
+//      sleeps on their descriptors, drives when woken, and arms again. The next test or wait
 //      disarms.
 //   5. *Computing on demand, while another rank waits.* As 4, but armed on demand: only a demand
 //      of the rank that waits, or a failure notice, wakes the progress thread. It is armed for all
-//      arrivals while the demand is pending.
+//      arrivals while the demand is pending; and always over transports that know no demands, and
+//      where DemandPolicy::arms_on_demand() says no.
 //   6. *Waiting outside, by a descriptor.* The program sleeps on the descriptor of a completion
-//      queue, as far from here as if it computed. As 4, for every message; what is lacked was
-//      demanded with the mark. Whoever gives the lock up tells the queue (Listeners), which makes
-//      its descriptor readable.
+//      queue, as far from here as if it computed. As 4, for every message. What is lacked was
+//      demanded with the mark; later steps are, when the thread arms. Whoever gives the lock up
+//      tells the queue (Listeners), which makes its descriptor readable: also if no thread drives
+//      any more, after a change of engine.
 // A *fiber* that waits holds nothing and sleeps nowhere: it is in a list (engine/user_threads.h).
 // The scheduler's thread looks into the list when it switches, and when no fiber can run it waits
 // for any of them as a thread would: 1, 2 or 3.
+//
+// Besides, sleepers wake up by themselves: at deadlines, after a backoff for what can only be
+// polled, and now and then for lists (engine/sleepers.h). The progress thread spins within a large
+// message, and one of thread:poll never sleeps. While it runs a function of the program, arrivals
+// that are left to it wait until that returns, or until a thread of the program drives.
 //
 // Invariants, when nobody holds the lock:
 //   - If no thread of the program is awake in a wait and runs need attention, the transports are
