@@ -58,9 +58,12 @@ DRAWN = ("question", "says", "column", "baseline", "views")  # fields of a scena
 
 
 def as_drawn(name, scenario, notes):
-    """A scenario of a 'run' line with its name in the question, and what the paper says of its figures."""
+    """A scenario of a 'run' line with its name in the question, what the paper says of its figures, and the members that
+    rules compare."""
     def named(name, one):
-        return dict(one, question="%s: %s" % (name, one.get("question", "")), notes=notes.get(name, []))
+        said, compared = notes.get(name, ([], []))
+        return dict(one, question="%s: %s" % (name, one.get("question", "")), notes=said,
+                    **({"compares": compared} if compared else {}))
     drawn = named(name, scenario)
     if "views" in scenario:
         drawn["views"] = [named(view["name"], view) for view in scenario["views"]]
@@ -232,13 +235,21 @@ def name_missing_figures(ledger, names, keys, lines):
 
 
 def notes_of(ledger, names):
-    """What papers say of the figures that scenarios show, by scenario."""
+    """By scenario: what papers say of the figures that it shows, and which members rules compare, [of, to]."""
     notes = {}
+    for item in (item for paper in ledger for item in paper["items"]):
+        rule = item.get("rule", {})
+        own = re.sub(r"-real$", "", item["id"])
+        pair = [rule.get("of"), rule.get("to")]
+        if all(pair) and pair[0] != pair[1]:
+            name = own if own in names else rule.get("scenario")
+            if name in names:
+                notes.setdefault(name, ([], []))[1].append(pair)
     for item in (item for paper in ledger for item in paper["items"] if OF_PAPERS.fullmatch(item["id"])):
-        name = scenario_of(item, names) or item.get("rule", {}).get("scenario")
+        name = item["id"] if item["id"] in names else scenario_of(item, names) or item.get("rule", {}).get("scenario")
         if name in names:
             says = re.sub(r" ?\((The drawing|Only rank|[^()]*(libnbc|sci|core-direct|ukacc|case)-)[^()]*\)", "", item["says"].partition(" Asked:")[0])
-            notes.setdefault(name, []).append("%s (%s)" % (says.strip(". ") + ".", item["where"]))
+            notes.setdefault(name, ([], []))[0].append("%s (%s)" % (says.strip(". ") + ".", item["where"]))
     return notes
 
 
@@ -256,8 +267,11 @@ def draw_again(program, ledger, path):
         if line["kind"] == "run":
             for name, scenario in line["scenarios"].items():
                 if name in known:
-                    kept = {key: value for key, value in scenario.items() if key not in DRAWN}
+                    kept = {key: value for key, value in scenario.items() if key not in DRAWN and key != "compares"}
                     now = {key: known[name][key] for key in DRAWN if key in known[name]}
+                    what = {one["name"]: {"what": one["what"]} for one in known[name].get("members", []) if "what" in one}
+                    if "members" in kept:
+                        kept["members"] = [dict(one, **what.get(one.get("name"), {})) for one in kept["members"]]
                     line["scenarios"][name] = as_drawn(name, dict(kept, **now), notes)
                 lines.heads.setdefault(name, line)
             text = json.dumps(line, sort_keys=True) + "\n"
