@@ -122,8 +122,69 @@ class Contest:
         blocking = self.baseline if self.scenario.get("blocking") == "baseline" else member
         return stats.hidden(member.times("work"), blocking.times("blocking"), member.times("total"))
 
-    def ratio(self, member):
-        return stats.ratio(member.times(self.column()), self.baseline.times(self.column()))
+    def ratio(self, member, other=None):
+        """To the baseline, or to another member (its name); None: it is not there."""
+        other = self.baseline if other is None else self.member(other)
+        return stats.ratio(member.times(self.column()), other.times(self.column())) if other else None
+
+    def member(self, name):
+        return next((member for member in self.members if member.name == name), None)
+
+    def hidden_twice(self):
+        """What the same hides when it is measured twice: from the least to the most of both intervals, or None."""
+        if self.again is None:
+            return None
+        both = [self.hidden(self.again), self.hidden(self.twin())]
+        if not all(value is not None and value.has_interval for value in both):
+            return None
+        return min(value.low for value in both), max(value.high for value in both)
+
+    def is_share_apart(self, value, other):
+        """Whether a hidden share differs from another member's by more than the same measured twice does."""
+        reference, twice = self.hidden(other), self.hidden_twice()
+        if reference is None:
+            return False
+        if twice is None:
+            return value.is_apart_from(reference)
+        # As far to either side, also of a member that was not measured twice.
+        middle = self.hidden(self.twin()).value
+        aside = max(middle - twice[0], twice[1] - middle)
+        ends = [end for end in (reference.low, reference.high) if end is not None]
+        return value.is_apart_from(stats.Estimate(None, min([reference.value - aside] + ends),
+                                                  max([reference.value + aside] + ends), []))
+
+    def differs(self, member, other):
+        """Whether two members differ by more than the same measured twice does."""
+        if self.scenario.get("says") == "hidden":
+            value = self.hidden(member)
+            return value is not None and self.is_share_apart(value, other)
+        column = self.column()
+        if self.scenario.get("says") == "start" and not self.scenario.get("column") and member.computes():
+            column = "overhead"  # (of which the parts are drawn)
+        value = stats.ratio(member.times(column), other.times(column))
+        aa = stats.ratio(self.again.times(column), self.twin().times(column)) if self.again else None
+        return value is not None and stats.is_clear(value, aa)
+
+    def decides(self, member, reference=None):
+        """Whether the row tells something of this member: it is not disturbed, or the member differs from the reference
+        (a name; else the baseline) by more than the disturbance. The reference differs from any other."""
+        reference = self.member(reference) or self.baseline
+        if not self.is_defined(member):
+            return False
+        if not self.disturbed:
+            return True
+        others = [other for other in self.members if other is not reference and self.is_defined(other)]
+        if member is not reference:
+            return self.is_defined(reference) and self.differs(member, reference)
+        return any(self.differs(other, member) for other in others)
+
+    def is_defined(self, member):
+        """Whether its share is one: of time in which nothing else was computed, or of a core that it did not share."""
+        if self.scenario.get("says") == "hidden":
+            value = self.hidden(member)
+            return value is None or stats.is_share_hidden(value.value)
+        value = member.estimate(self.column()) if self.column() in PERCENT else None
+        return value is None or value.value >= 0
 
     def twin(self):
         """Whom the repeated member repeats."""
@@ -318,6 +379,52 @@ class Experiment:
     def undisturbed(self):
         return [contest for contest in self.contests if not contest.disturbed]
 
+    @functools.lru_cache(maxsize=None)
+    def decided(self, name, reference=None):
+        """The rows that tell something of a member beside a reference (a name; else the baseline), with the member."""
+        found = [(contest, contest.member(name)) for contest in self.contests]
+        return [(contest, member) for contest, member in found
+                if member is not None and contest.decides(member, reference)]
+
+    @property
+    def decided_rows(self):
+        """Those that tell something of a member that is compared."""
+        reference = self.compared[0]
+        return [contest for contest in self.contests
+                if any(contest.decides(member, reference) for member in contest.members)]
+
+    @property
+    def compared(self):
+        """For the headline: with whom, and the others; first those that a rule compares ("compares": [of, to])."""
+        first = self.baseline
+        for of, to in self.scenario.get("compares") or []:
+            if {of, to} <= set(self.members) and of != to:
+                return to, [of] + [name for name in self.members if name not in (of, to)]
+        return first, [name for name in self.members if name != first]
+
+    def is_defined(self, value):
+        """Whether a value can be what the axis is of: a share that is hidden, or one of a core."""
+        return stats.is_share_hidden(value) if self.says == "hidden" else value >= 0 or not self.is_percent
+
+    @property
+    def undefined(self):
+        """What values the figure has that are not defined, in words; "": all are."""
+        if all(contest.is_defined(member) for contest in self.contests for member in contest.members):
+            return ""
+        return "over 110 % or below -100 %" if self.says == "hidden" else "below 0"
+
+    @functools.cached_property
+    def crowding(self):
+        """That ranks share cores, in words; "": each may have one of its own."""
+        cores = self.run.head["host"].get("cpus")
+        ranks = {member.head["ranks"] for contest in self.contests for member in contest.members}
+        crowded = {one for one in ranks if isinstance(cores, int) and one > cores}
+        if not crowded:
+            return ""
+        return "%s ranks share %d core%s: times include waiting for a core%s" % (
+            words.span(crowded), cores, "s"[:cores != 1],
+            "; a share that is hidden, or of a core, says little there" if self.says == "hidden" or self.is_percent else "")
+
     @property
     def is_count(self):
         """Whether the figure is of a number of things, not of a time."""
@@ -379,9 +486,8 @@ def experiments(runs, interruption):
         for same in parts_without_twice(several, name):
             found.append(Experiment(name, same, interruption,
                                     [line for line in simulated if line["scenario"] == name]))
-            if found[-1].contests:
-                views = [Experiment(name, same, interruption, view=view) for view in found[-1].scenario.get("views") or []]
-                found += [one for one in views if one.contests]  # (older samples may lack its columns)
+            views = [Experiment(name, same, interruption, view=view) for view in found[-1].scenario.get("views") or []]
+            found += [one for one in views if one.contests]  # (older samples may lack its columns)
     return found
 
 

@@ -54,7 +54,8 @@ OPTIONAL = {
     "switch": {"bias_us": NUMBER, "late_max_us": NUMBER, "cpu_s": NUMBER, "bytes": NUMBER},
 }
 LINK = {"delay_us": NUMBER, "jitter_us": NUMBER, "loss": NUMBER}
-SCENARIO = {"question": str, "says": str, "members": list, "statistic": dict, "column": str, "notes": list, "views": list}
+SCENARIO = {"question": str, "says": str, "members": list, "statistic": dict, "column": str, "notes": list, "views": list,
+            "compares": list}
 STATISTICS = ("median", "min", "mean", "max")
 WORDS = {int: "a whole number", str: "a text", dict: "an object", list: "a list", bool: "true or false",
          NUMBER: "a number"}

@@ -75,6 +75,20 @@ def ratio(times, baseline):
     return estimate([times[key] / baseline[key] for key in common]) if common else None
 
 
+def is_clear(value, aa):
+    """Whether a ratio is not 1, by more than the same measured twice differs from itself, to either side."""
+    if not value.has_interval or value.low <= 1 <= value.high:
+        return False
+    if aa is None or not aa.has_interval:
+        return True
+    least, most = min(aa.low, 1 / aa.high), max(aa.high, 1 / aa.low)
+    return value.high < least or value.low > most
+
+
+def is_share_hidden(value):
+    return HIDDEN_RANGE[0] <= value <= HIDDEN_RANGE[1]
+
+
 def geometric_mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
@@ -84,6 +98,6 @@ def disturbance(aa, hidden_share=None):
     if aa is not None and aa.has_interval:
         if not aa.low <= 1 <= aa.high or aa.high - aa.low > AA_WIDTH_MAX * aa.value:
             return "the same measured twice takes %.4g to %.4g of its time" % (aa.low, aa.high)
-    if hidden_share is not None and not HIDDEN_RANGE[0] <= hidden_share <= HIDDEN_RANGE[1]:
+    if hidden_share is not None and not is_share_hidden(hidden_share):
         return "an impossible share is hidden (%.0f %%)" % hidden_share
     return ""

@@ -17,6 +17,9 @@ def size(count):
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit and count % (unit // 1024 or 1) == 0 and count * 10 % unit == 0:
             return "%g %s" % (count / unit, name)
+    for unit, name in ((1000**2, "MB"), (1000, "kB")):  # (12500000 B cannot be counted)
+        if count >= unit and count * 100 % unit == 0:
+            return "%g %s" % (count / unit, name)
     return "%d B" % count
 
 
@@ -153,7 +156,15 @@ MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft
 
 
 def member(name):
-    return "%s (%s)" % (name, MEMBERS[name]) if name in MEMBERS else name
+    if name in MEMBERS:
+        return "%s (%s)" % (name, MEMBERS[name])
+    tests = re.search(r"(?:^|\W)(bytes|tests):(\d+)([KMG]?)\b", name)
+    if not tests:
+        return name
+    kind, number, unit = tests.groups()
+    often = "a call of test for every %s" % (number + " " + unit + "iB" if unit else size(int(number))) if kind == "bytes" else \
+        "%s call%s of test during the computation" % (number, "s"[:number != "1"])
+    return "%s (%s)" % (name, often)
 
 
 def axis(name, value):
@@ -176,22 +187,23 @@ def axis(name, value):
         return {"shm": "shared memory", "tcp": "TCP", "ucx": "UCX", "auto": ""}.get(value, value or "")
     if name == "collective":
         parts = (value or "").split("+")
-        return "%d times %s" % (len(parts), parts[0]) if len(parts) > 3 and len(set(parts)) == 1 else value or ""
+        return "%d times %s" % (len(parts), parts[0]) if len(parts) > 1 and len(set(parts)) == 1 else value or ""
     return "%s %s" % (name.replace("_", " "), value) if value not in (None, "", "auto") else ""
 
 
 def machine(experiment):
     """Where and when, in a line."""
     run = experiment.run.head
-    ranks = {contest.head["ranks"] for contest in experiment.contests}
-    nodes = {max(contest.head.get("nodes") or 1, 1) for contest in experiment.contests}
+    heads = [member.head for contest in experiment.contests for member in contest.members]  # (each may have its ranks)
+    ranks = {head["ranks"] for head in heads}
+    nodes = {max(head.get("nodes") or 1, 1) for head in heads}
     places = ["one machine"] if 1 in nodes else []
     if nodes != {1}:
         places.append("%s emulated nodes" % span(nodes - {1}))
     links = set(filter(None, (link(contest.head.get("link")) for contest in experiment.contests)))
     parts = ["%s rank%s" % (span(ranks), "s"[:ranks != {1}]),
              " or ".join(places), "".join(links) if len(links) == 1 else "",
-             "%s, %s CPUs" % (run["host"].get("cpu", "unknown CPU"), run["host"].get("cpus", "?")),
+             "%s, %s cores" % (run["host"].get("cpu", "unknown CPU"), run["host"].get("cpus", "?")),
              listing(experiment.mpis), run["date"][:10]]
     return "Measured with " + ", ".join(filter(None, parts)) + "."
 

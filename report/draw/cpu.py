@@ -2,8 +2,11 @@
 
 from . import parts, times
 
+ROUGH_US = 50
 HOW = "Further left is less CPU time. The axis is logarithmic."
-SHARE = ["beside a bar: the CPU time, and how much of one processor it is during the operation (and computation)"]
+SHARE = ["beside a bar: the CPU time, and in parentheses how much of one core it is during the operation (and computation); over "
+         "100 %: several threads worked, or the time is so short that whole us matter"]
+RESOLUTION = ["the operating system counts CPU time in whole us: of operations of a few us it is rough"]
 
 
 def notes(experiment):
@@ -15,7 +18,7 @@ def notes(experiment):
                 computation]
     return ["CPU time: how long processors worked for one operation%s, in all threads of a rank; it includes the "
             "operating system's work in their calls; of the busiest rank; lower is better" % computation] + \
-        SHARE * bool(experiment.parts)
+        SHARE * bool(experiment.parts) + RESOLUTION * is_rough(experiment)
 
 
 def draw(experiment, title):
@@ -25,6 +28,12 @@ def draw(experiment, title):
     return times.draw_any(experiment, title, "time taken from the core" if is_of_core(experiment) else
                            "CPU time of the busiest rank",
                           reference=(waiting, "busy waiting: " + experiment.text(waiting)) if waiting else None)
+
+
+def is_rough(experiment):
+    """Whether a time is so short that the resolution of CPU time matters."""
+    found = [member.estimate("total") for contest in experiment.contests for member in contest.members]
+    return min([value.value for value in found if value is not None], default=ROUGH_US) < ROUGH_US
 
 
 def is_of_core(experiment):

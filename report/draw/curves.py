@@ -1,5 +1,6 @@
 """Lines over the message size or over the ranks: a panel for each group, a line for each member."""
 
+import re
 import textwrap
 
 from matplotlib.transforms import ScaledTranslation
@@ -8,6 +9,7 @@ from . import model, style
 from .. import words
 from .scales import in_lines
 
+PORTS = re.compile(r":ports=(\d+)")  # of an algorithm
 ASIDE = 0.08        # inches between members at one size
 TITLE_COLUMNS = 46  # of characters over a panel
 PANEL = 2.2         # inches
@@ -22,13 +24,15 @@ def draw(experiment, title, scale, value_of, band_of):
     entries = style.entries_of(experiment, names)
     if is_by_collective(experiment, names):  # each line has a colour of its own, not the member
         entries[:1] = [style.Line2D([], [], color=line.colour, marker=line.mark, markersize=6.5, linewidth=2,
-                                    label="%s, %s" % (names[0], line.label)) for line in next(iter(panels.values()))]
+                                    linestyle=style.line_of(line.colour), label="%s, %s" % (names[0], line.label)) for line in next(iter(panels.values()))]
+    for line in {line.label: line for lines in panels.values() for line in lines
+                 if line.label not in names and not is_by_collective(experiment, names)}.values():
+        entries.insert(len(names), style.Line2D([], [], color=line.colour, marker=line.mark, markersize=6.5, linewidth=2,
+                                                linestyle=line.style, label=line.label + ": so many messages at a time"))
     if scale.line_label:
         entries.insert(0, style.Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
     if scale.reference:
         entries.append(style.reference_entry(scale.reference[1]))
-    if len(experiment.undisturbed) < len(experiment.contests):
-        entries.append(style.hollow("hollow: disturbed"))
     height = sum(PANEL + style.LINE * (len(lines) + label_lines(experiment, found) - 1)
                  for lines, found in zip(titles, panels.values()))
     figure = style.new_figure(experiment, 0.4 + height + model.height(experiment), title, entries)
@@ -57,6 +61,7 @@ class Line:
         self.contests = contests
         self.label = label
         self.colour, self.mark = look
+        self.style = style.line_of(self.colour)
 
 
 def is_by_collective(experiment, names):
@@ -69,12 +74,24 @@ def names_of(experiment):
     return [name for name in experiment.members if not (experiment.says == "ratio" and name == experiment.baseline)] or experiment.members
 
 
+def line_of_ports(experiment, name, contests, ports):
+    """A member's line. Of what differs in its ports only, the lines are in one panel, in colours of their own."""
+    if not ports:
+        return Line(name, contests, name, style.look(experiment, name))
+    every = list(dict.fromkeys(found.group(1) for found in (PORTS.search(contest.head.get("algorithm") or "")
+                                                            for contest in experiment.contests) if found))
+    at = every.index(ports) * len(experiment.members) + experiment.members.index(name)
+    return Line(name, contests, "%s, %s ports" % (name, ports), style.spare(experiment, at))
+
+
 def panels_of(experiment, names):
     """Lines by the title of their panel."""
     panels = {}
     if not is_by_collective(experiment, names):
         for group, contests in experiment.groups.items():
-            panels[group] = [Line(name, contests, name, style.look(experiment, name)) for name in names]
+            ports = PORTS.search(contests[0].head.get("algorithm") or "")
+            panels.setdefault(PORTS.sub("", group), []).extend(
+                line_of_ports(experiment, name, contests, ports and ports.group(1)) for name in names)
         return panels
     collectives = list(dict.fromkeys(contest.head["collective"] for contest in experiment.contests))
     for contests in experiment.groups.values():
@@ -122,6 +139,11 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
         if value is not None:
             found.append((experiment.x_of(contest), value, contest))
     low, high = scale.limits
+    strange = [(x, value) for x, value, _ in found if not experiment.is_defined(value.value)]
+    found = [(x, value, contest) for x, value, contest in found if experiment.is_defined(value.value)]
+    for x, value in strange:
+        axes.plot([x], [low if value.value < low else high], marker="$?$", markersize=7, color=colour, clip_on=False,
+                  linestyle="none", markeredgewidth=0.3, transform=place_at)
     points = [(x, point) for x, value, _ in found for point in value.points if low <= point <= high]
     style.speckles(axes, [x for x, _ in points], [y for _, y in points], colour, is_log=scale.is_log,
                    transform=place_at)
@@ -131,16 +153,19 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
                 axes.plot([x], [edge], marker=beyond, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
                           markeredgewidth=0, transform=place_at)
     with_interval = [(x, value, bool(contest.disturbed)) for x, value, contest in found if value.has_interval]
-    for is_pale, alpha in ((False, 1), (True, 0.25)):
-        shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_pale]
+    for is_thin, width in ((False, style.THICK), (True, style.THIN)):
+        shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_thin]
         axes.vlines([x for x, _ in shown], [value.low for _, value in shown], [value.high for _, value in shown],
-                    color=colour, linewidth=2.4, alpha=alpha, transform=place_at)
-    axes.plot([x for x, _, _ in found], [value.value for _, value, _ in found], color=colour, marker=mark,
-              markersize=6, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
+                    color=colour, linewidth=width, transform=place_at)
+    for x, value, _ in found:  # (a median that is clipped is written)
+        if value.value > high:
+            axes.annotate(scale.text(value.value), (x, high), xytext=(3, -3), textcoords="offset points", va="top", fontsize=8,
+                          color=colour)
+    axes.plot([x for x, _, _ in found], [min(value.value, high) for _, value, _ in found], color=colour, marker=mark,
+              markersize=6, linestyle=line.style, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
     disturbed = [(x, value.value) for x, value, contest in found if contest.disturbed]
-    axes.plot([x for x, _ in disturbed], [y for _, y in disturbed], color=style.PAPER, linestyle="none", marker=mark,
-              markersize=3, transform=place_at)
+    axes.plot([x for x, _ in disturbed], [min(y, high) for _, y in disturbed], transform=place_at, **style.CROSS)
     simulated = [(experiment.x_of(contest), experiment.simulated_of(contest, name)) for contest in contests]
     simulated = [(x, y) for x, y in simulated if y is not None]
-    axes.plot([x for x, _ in simulated], [y for _, y in simulated], color=colour, marker=mark, markersize=6.5,
-              linestyle="--", linewidth=1.4, markerfacecolor=style.PAPER, markeredgewidth=1.4, transform=place_at)
+    axes.plot([x for x, _ in simulated], [y for _, y in simulated], color=colour,
+              linestyle="--", linewidth=1.4, transform=place_at, **dict(style.SIMULATED, marker=mark))

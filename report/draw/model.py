@@ -19,7 +19,7 @@ METRICS = {
     "ratio": ("time / time of the baseline", True, "lower"),
     "cpu_us": ("CPU time of the busiest rank", True, "lower"),
     "cpu_share": ("CPU time of the busiest rank / time, in %", False, "lower"),
-    "idle_us": ("time in which the busiest rank's CPU is idle", True, "lower"),
+    "idle_us": ("time in which the busiest rank's CPU is idle", True, ""),
     "total_us": ("time of operation and computation together", True, "lower"),
     "overhead_us": ("overhead: what a computation of the same length loses", True, "lower"),
 }
@@ -39,9 +39,9 @@ class Panel:
         first = lines[0]
         sizes = "" if not self.is_over_ranks else words.size(first["bytes"]) if first["bytes"] else ""
         place = "" if self.is_over_ranks else place_of(first)
-        self.title = textwrap.wrap("simulated, not measured: %s: %s (%s%s is better)" % (
-            ", ".join(filter(None, (collective, sizes, place))), self.what, "log scale; " if self.is_log else "",
-            self.better), TITLE_COLUMNS)
+        self.title = textwrap.wrap("simulated, not measured: %s: %s (%s)" % (
+            ", ".join(filter(None, (collective, sizes, place))), self.what, "; ".join(filter(None, (
+                "log scale" if self.is_log else "", self.better and self.better + " is better")))), TITLE_COLUMNS)
         self.labels = {name: "\n".join(textwrap.wrap(name, MEMBER_COLUMNS)) for name in self.by_member}
 
     def x_of(self, line):
@@ -53,11 +53,19 @@ class Panel:
     @property
     def height(self):
         lines = sum(label.count("\n") + 1 for label in self.labels.values())
-        return PANEL + style.LINE * (len(self.title) - 1) + LEGEND_LINE * lines
+        return PANEL + style.LINE * (len(self.title) - 1 + self.tick_lines - 1) + LEGEND_LINE * lines
+
+    @property
+    def places(self):
+        return sorted({place for points in self.by_member.values() for place in points})
+
+    @property
+    def tick_lines(self):
+        return max(scales.in_lines(self.places)) + 1
 
     def draw(self, axes):
         values = [value for points in self.by_member.values() for value in points.values()]
-        places = sorted({place for points in self.by_member.values() for place in points})
+        places = self.places
         axes.set_xscale("log", base=2)
         if self.is_log:
             axes.set_yscale("log")
@@ -69,9 +77,8 @@ class Panel:
         axes.set_ylim(*limits)
         for at, (name, points) in enumerate(self.by_member.items()):
             colour, mark = style.look_at(at)
-            axes.plot(sorted(points), [points[place] for place in sorted(points)], color=colour, marker=mark, markersize=6.5,
-                      linestyle="--", linewidth=1.4, markerfacecolor=style.PAPER, markeredgewidth=1.4,
-                      label=self.labels[name])
+            axes.plot(sorted(points), [points[place] for place in sorted(points)], color=colour, linestyle="--", linewidth=1.4,
+                      label=self.labels[name], **dict(style.SIMULATED, marker=mark))
         axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
         axes.set_xticks(places, ["\n" * line + (str(place) if self.is_over_ranks else words.size(place))
                                  for place, line in zip(places, scales.in_lines(places))])
@@ -82,7 +89,7 @@ class Panel:
         axes.set_title("\n".join(self.title), loc="left", fontsize=10.5, weight="bold")
         axes.set_xlabel("number of ranks (log scale)" if self.is_over_ranks else
                         "message size of the operation (log scale)")
-        below = axes.transAxes + ScaledTranslation(0, -TO_LEGEND, axes.figure.dpi_scale_trans)
+        below = axes.transAxes + ScaledTranslation(0, -TO_LEGEND - style.LINE * (self.tick_lines - 1), axes.figure.dpi_scale_trans)
         axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, frameon=False, borderpad=0,
                     borderaxespad=0, fontsize=9.5)
 

@@ -8,6 +8,8 @@ from .. import stats, words
 
 STRENGTHS = (1, 0.6, 0.3)  # of a member's colour: the first part is the strongest
 ROOM = 1.05
+OUTLIER = 2.5  # a bar that is so many times as long as nearly all others is cut, and its length is written
+NEARLY_ALL = 0.9
 
 
 def medians(member, columns):
@@ -25,31 +27,37 @@ def sums(member, columns):
 def draw(experiment, title, label):
     columns = experiment.parts
     wholes = {id(contest): sum(medians(contest.baseline, columns)) or 1 for contest in experiment.contests}
-    most = max(sum(medians(member, columns)) / wholes[id(contest)]
-               for contest in experiment.contests for member in contest.members)
+    lengths = sorted(sum(medians(member, columns)) / wholes[id(contest)]
+                     for contest in experiment.contests for member in contest.members)
+    most = min(lengths[-1], max(1, OUTLIER * lengths[int(NEARLY_ALL * (len(lengths) - 1))]))
     step = next(size * 10.0**power for power in range(-2, 9) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
     ticks = [step * at for at in range(int(most * ROOM / step) + 1)]
     scale = rows.Scale("%s / that of %s" % (label, experiment.baseline), False, (0, most * ROOM), ticks, experiment.text,
                        line=1, tick_text=lambda value: "%g" % value)
     entries = [Patch(facecolor=style.MUTED, alpha=strength, label="%s: %s" % (column, MEANINGS[column]))
                for column, strength in zip(columns, STRENGTHS)]
+    if any(contest.disturbed for contest in experiment.contests):
+        entries.append(style.hatched())
 
     def bars(axes, contest, member, lane, colour):
         """Returns the number beside it."""
         left, whole = 0, wholes[id(contest)]
         for value, strength in zip(medians(member, columns), STRENGTHS):
-            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, color=colour, alpha=strength, linewidth=0.5,
-                      edgecolor=style.PAPER)
+            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, facecolor=colour, alpha=strength, linewidth=0.5,
+                      edgecolor=style.PAPER, hatch=style.HATCH if contest.disturbed else None)
             left += value / whole
+        if left > scale.limits[1]:
+            axes.text(scale.limits[1], lane, "%s times >" % words.figure(left), ha="right", va="center", fontsize=8,
+                      bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.8})
         rows.draw_simulated(axes, experiment, contest, member.name, lane, scale, whole)
-        return experiment.text(left * whole) + share(member, left * whole)
+        return experiment.text(left * whole) + share(member, left * whole, columns)
 
     return rows.draw(experiment, title, scale, None, lambda contest: None, bars=bars, more_entries=entries)
 
 
-def share(member, value):
+def share(member, value, columns):
     """Of CPU time: which part of a processor, while the operation and the computation took place."""
-    total = member.estimate("total") if "user" in member.head["columns"] else None
+    total = member.estimate("total") if "user" in columns else None
     return " (%s)" % words.percent(100 * value / total.value) if total is not None and total.value > 0 else ""
 
 
@@ -69,7 +77,7 @@ def short(experiment, subject):
         return total(experiment, contest, member.name)
 
     def ratio_of(contest, member):
-        whole = total(experiment, contest, experiment.baseline)
+        whole = total(experiment, contest, experiment.compared[0])
         value = value_of(contest, member)
         return value / whole if whole and value else None
 
@@ -79,7 +87,7 @@ def short(experiment, subject):
 def sentence(experiment, subject):
     """The baseline's sum, and the others' relative to it."""
     name = experiment.baseline
-    shown = [(contest, total(experiment, contest, name)) for contest in experiment.undisturbed]
+    shown = [(contest, total(experiment, contest, name)) for contest, _ in experiment.decided(name)]
     shown = sorted(((contest, value) for contest, value in shown if value), key=lambda pair: pair[1])
     if not shown:
         return "%s was not measured." % name
@@ -89,7 +97,9 @@ def sentence(experiment, subject):
                                       times.place(experiment, shown[-1][0]))
     others = []
     for other in experiment.members:
-        ratios = [total(experiment, contest, other) / value for contest, value in shown if total(experiment, contest, other)]
+        is_decided = {id(contest) for contest, _ in experiment.decided(other)}
+        ratios = [total(experiment, contest, other) / value for contest, value in shown
+                  if id(contest) in is_decided and total(experiment, contest, other)]
         if other != name and ratios:
             others.append("; with %s, %s that" % (other, words.factor(stats.geometric_mean(ratios))))
     return "with %s, %s take %s%s." % (name, subject, text, "".join(others))

@@ -6,7 +6,8 @@ from . import apart, curves, rows, times
 from .. import stats, words
 
 HOW = "Left of the line at 1 is faster, right of it slower."
-TICKS = (0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10)
+TICKS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95,
+         1, 1.05, 1.1, 1.25, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 def value_of(contest, member):
@@ -50,7 +51,7 @@ def draw(experiment, title):
     low, high = min(low, 0.87), max(high, 1.15)
     what = words.quantity(experiment.contests[0].column())
     scale = rows.Scale("%s / %s of %s" % (what, what, experiment.baseline), True, (low, high),
-                       ticks(low, high), lambda value: "%.2f" % value, line=1,
+                       ticks(low, high), lambda value: ("%.2f" if value >= 0.1 else "%.2g") % value, line=1,
                        line_label=line_label(experiment), tick_text=lambda value: "%g" % value)
     return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
@@ -60,11 +61,10 @@ def sentence(experiment):
     if experiment.name == "aa":
         return of_the_same(experiment)
     if len(experiment.mpis) < 2:
-        return words.listing(parts_of(experiment, experiment.undisturbed, experiment.baseline)) + "."
+        return words.listing(parts_of(experiment, None, experiment.baseline)) + "."
     found = []
     for mpi in experiment.mpis:
-        shown = [contest for contest in experiment.undisturbed if contest.head["mpi"] == mpi]
-        found += parts_of(experiment, shown, words.without_version(mpi) if experiment.baseline == "mpi" else
+        found += parts_of(experiment, mpi, words.without_version(mpi) if experiment.baseline == "mpi" else
                           "%s (%s)" % (experiment.baseline, words.without_version(mpi)))
     return words.listing(found) + "." if found else "Nothing was compared."
 
@@ -84,31 +84,32 @@ def short(experiment):
     """For the headline: how it begins, what it says of each member (of several MPIs, beside each), how it ends."""
     if experiment.name == "aa":
         return None
-    names = [name for name in experiment.members if name != experiment.baseline]
+    baseline, names = experiment.compared
     is_alone = len(experiment.mpis) > 1 and len(names) == 1  # then it is named once
     parts = []
     for name in names:
         for mpi in experiment.mpis if len(experiment.mpis) > 1 else [None]:
-            found = [(contest, contest.ratio(member)) for contest in experiment.undisturbed for member in contest.members
-                     if member.name == name and member is not contest.baseline and mpi in (None, contest.head["mpi"])]
+            found = [(contest, contest.ratio(member, baseline)) for contest, member in experiment.decided(name, baseline)
+                     if mpi in (None, contest.head["mpi"])]
             found = [(contest, value.value) for contest, value in found if value is not None]
             if found:
                 who = words.without_version(mpi) if is_alone else "%s beside %s" % (name, words.without_version(mpi)) if mpi else name
                 parts.append("%s %s" % (who, apart.text(
                     experiment, found, apart.times_agree,
                     lambda least, most: words.between(least, most, lambda value: "%.2f" % value))))
-    return "%stime relative to that of %s: " % (names[0] + "'s " if is_alone else "", experiment.baseline), parts, "."
+    return "%stime relative to that of %s: " % (names[0] + "'s " if is_alone else "", baseline), parts, "."
 
 
-def parts_of(experiment, shown, baseline):
+def parts_of(experiment, mpi, baseline):
+    """Of one MPI's rows, or of all (None)."""
     parts = []
     for name in experiment.members:
-        ratios = [(contest.ratio(member), contest.aa) for contest in shown for member in contest.members
-                  if member.name == name and member is not contest.baseline]
+        ratios = [(contest.ratio(member), contest.aa) for contest, member in experiment.decided(name)
+                  if member is not contest.baseline and mpi in (None, contest.head["mpi"])]
         ratios = [(value, aa) for value, aa in ratios if value is not None]
         if not ratios:
             continue
-        less, more = (sum(times.is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
+        less, more = (sum(stats.is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
                       for is_less in (True, False))
         values = [value.value for value, _ in ratios]
         worst = ", at worst %.2f" % max(values) if len(values) > 1 else ""

@@ -22,7 +22,7 @@ class Scale:
     def __init__(self, label, is_log, limits, ticks, text, line=None, line_label=None, tick_text=None,
                  better="less", reference=None):
         self.label = label    # what it is, with its unit
-        self.better = better  # "less" or "more"
+        self.better = better  # "less", "more", or "": neither end
         self.is_log = is_log
         self.limits = limits  # (least, most)
         self.ticks = ticks
@@ -34,8 +34,9 @@ class Scale:
 
     def words(self, less, more):
         """The label, with the way to read it."""
-        return "%s (%s%s is better)" % (self.label, "log scale; " if self.is_log else "",
-                                       less if self.better == "less" else more)
+        end = {"less": less, "more": more}.get(self.better)
+        said = ["log scale"] * self.is_log + ([end + " is better"] if end else [])
+        return self.label + (" (%s)" % "; ".join(said) if said else "")
 
 
 def row_label(contest, experiment, has_heads):
@@ -110,7 +111,6 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
         low, high = (min(max(end, scale.limits[0]), scale.limits[1]) for end in band)
         axes.fill_betweenx([place - lanes * LANE / 2, place + lanes * LANE / 2], low, high, color=style.BAND,
                            linewidth=0)
-    faded = 0.35 if contest.disturbed else 1
     for member in contest.members:
         if member.name not in names:
             continue
@@ -124,14 +124,20 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
                       transform=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=style.INK)
         if value is None:
             continue
+        if not experiment.is_defined(value.value):
+            axes.text(1.02, lane, "not defined here", transform=axes.get_yaxis_transform(), va="center", fontsize=9.5,
+                      color=style.MUTED)
+            continue
         draw_points(axes, value.points, lane, scale, colour)
         inside = [min(max(x, scale.limits[0]), scale.limits[1]) for x in (value.value, value.low or 0, value.high or 0)]
         if value.has_interval:
-            axes.plot(inside[1:], [lane, lane], color=colour, alpha=faded, linewidth=2.4,
+            axes.plot(inside[1:], [lane, lane], color=colour, linewidth=style.THIN if contest.disturbed else style.THICK,
                       solid_capstyle="butt")
         if inside[0] == value.value:  # (else the triangle at the edge tells that it is beyond)
-            axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, alpha=faded,
+            axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour,
                       markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
+            if contest.disturbed:
+                axes.plot(inside[:1], [lane], clip_on=False, **style.CROSS)
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
 
@@ -140,8 +146,8 @@ def draw_simulated(axes, experiment, contest, name, lane, scale, unit=1):
     value = experiment.simulated_of(contest, name)
     if value is not None:
         colour, mark = style.look(experiment, name)
-        axes.plot([min(max(value / unit, scale.limits[0]), scale.limits[1])], [lane], marker=mark, markersize=7, color=colour,
-                  markerfacecolor=style.PAPER, markeredgewidth=1.4, clip_on=False, linestyle="none")
+        axes.plot([min(max(value / unit, scale.limits[0]), scale.limits[1])], [lane], color=colour,
+                  clip_on=False, linestyle="none", **dict(style.SIMULATED, marker=mark))
 
 
 def draw_points(axes, points, lane, scale, colour):
@@ -156,8 +162,9 @@ def draw_points(axes, points, lane, scale, colour):
 
 
 def middles(experiment, value_of):
-    """Of all members in all rows, with the simulated values."""
-    found = [value_of(contest, member) for contest in experiment.contests for member in contest.members]
+    """Of all members in all rows in which these are defined, with the simulated values."""
+    found = [value_of(contest, member) for contest in experiment.contests for member in contest.members
+             if contest.is_defined(member)]
     return [line["value"] for line in experiment.simulated] + [value.value for value in found if value is not None]
 
 
@@ -167,6 +174,6 @@ def ends(experiment, value_of):
     for contest in experiment.contests:
         for member in contest.members:
             value = value_of(contest, member)
-            if value is not None:
+            if value is not None and experiment.is_defined(value.value):
                 found += [value.value] + ([value.low, value.high] if value.has_interval else [])
     return (min(found), max(found)) if found else None

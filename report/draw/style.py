@@ -18,6 +18,10 @@ from .. import words  # noqa: E402
 PAPER, INK, MUTED, GRID, BAND = "#fdfdfe", "#1b1b1d", "#5a5a5e", "#dcdce0", "#c6c6cc"
 # Okabe and Ito's, which colour-blind people tell apart.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+# Four more, whose lines are dash-dotted: no two series of a figure differ in the mark only.
+SERIES += ("#5b3fa0", "#8a4b1f", "#7d8a12", "#3f4a54")
+SOLID, DASH_DOTTED = "-", (0, (6, 1.5, 1.2, 1.5))
+PLAIN_SERIES = 6  # with solid lines
 
 WIDTH = 5.4         # inches; the page shows 72 units an inch
 TEXT_COLUMNS = 64   # characters of small text over a drawing
@@ -38,9 +42,9 @@ matplotlib.rcParams.update({
 
 # Colour and mark of each engine or method, the same in every figure. Members that often stand beside each other differ in colour.
 LOOKS = {"manual": (0, "o"), "thread": (1, "s"), "kernel": (2, "^"), "auto": (3, "D"), "kernel:own": (4, "v"),
-         "fiber": (5, "P"), "fiber:timer": (4, "X"), "fiber:arrival": (2, "<"), "by hand": (4, "p"), "mpi": (5, "h"),
-         "persistent": (2, ">")}
-OTHER_MARKS = ("*", "8", (3, 1, 0), (6, 1, 0), "H")  # of members (and lines) that have no look of their own
+         "fiber": (5, "P"), "fiber:timer": (8, "X"), "fiber:arrival": (9, "<"), "by hand": (7, "p"), "mpi": (6, "h"),
+         "persistent": (4, ">")}
+OTHER_MARKS = ("d", "8", "H", (5, 0, 180), (3, 0, 90))  # of members (and lines) that have no look of their own
 
 
 def method_of(experiment, name):
@@ -69,6 +73,18 @@ def look(experiment, name):
     return SERIES[free[at % len(free)]], OTHER_MARKS[at % len(OTHER_MARKS)]
 
 
+def line_of(colour):
+    """The line of a series of this colour."""
+    return SOLID if SERIES.index(colour) < PLAIN_SERIES else DASH_DOTTED
+
+
+def spare(experiment, at):
+    """A look that no member of the figure has."""
+    used = {look(experiment, name)[0] for name in experiment.members}
+    free = [colour for colour in SERIES if colour not in used] or list(SERIES)
+    return free[at % len(free)], OTHER_MARKS[-1 - at % len(OTHER_MARKS)]
+
+
 def look_at(at):
     return SERIES[at % len(SERIES)], OTHER_MARKS[at % len(OTHER_MARKS)]
 
@@ -87,11 +103,12 @@ def new_figure(experiment, height, texts, entries):
     question = textwrap.wrap(texts.question, TEXT_COLUMNS)
     answer = textwrap.wrap(texts.answer, TITLE_COLUMNS, max_lines=TITLE_LINES, placeholder=".")
     conditions = textwrap.wrap(experiment.conditions(), TEXT_COLUMNS)
+    crowding = textwrap.wrap(experiment.crowding, TEXT_COLUMNS)
     for handle in entries:
         handle.set_label("\n".join(textwrap.wrap(handle.get_label(), LEGEND_COLUMNS)))
     legend_lines = [handle.get_label().count("\n") + 1 for handle in entries]
     notes = [line for note in texts.notes for line in textwrap.wrap(note, NOTE_COLUMNS, subsequent_indent="   ")]
-    head = LINE * (len(question) + 1.25 * len(answer) + len(conditions) + 1.05 * sum(legend_lines)) + 0.12
+    head = LINE * (len(question) + 1.25 * len(answer) + len(crowding) + len(conditions) + 1.05 * sum(legend_lines)) + 0.12
     foot = NOTE_LINE * len(notes) + 0.08
     whole = head + height + foot
     figure = figures.Figure(figsize=(WIDTH, whole), layout="constrained")
@@ -99,6 +116,7 @@ def new_figure(experiment, height, texts, entries):
     from_top = 0.05
     for lines, pitch, options in ((question, LINE, {"fontsize": 10, "color": MUTED}),
                                   (answer, 1.25 * LINE, {"fontsize": 12, "weight": "bold"}),
+                                  (crowding, LINE, {"fontsize": 9.5, "weight": "bold"}),
                                   (conditions, LINE, {"fontsize": 9.5, "color": MUTED})):
         for line in lines:
             figure.text(0.01, 1 - from_top / whole, line, va="top", **options)
@@ -118,11 +136,17 @@ def entries_of(experiment, names, has_points=True):
     for name in names:
         colour, mark = look(experiment, name)
         entries.append(Line2D([], [], color=colour, marker=mark, markersize=6.5, linewidth=2,
-                              label=experiment.explained(name)))
+                              linestyle=line_of(colour), label=experiment.explained(name)))
     if not has_points:
         return entries + ([simulated_entry()] if experiment.simulated else [])
+    if any(contest.disturbed for contest in experiment.contests):
+        entries.append(Line2D([], [], color=MUTED, marker="x", markeredgecolor=INK, markersize=4.5, markeredgewidth=1.2, linewidth=1,
+                              label="cross on a mark, thin bar: disturbed"))
+    if experiment.undefined:
+        entries.append(Line2D([], [], color=MUTED, marker="$?$", markersize=6.5, linestyle="none",
+                              label="?: not defined here (%s)" % experiment.undefined))
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
-                          label="single repetitions (grey triangle: beyond the edge)"))
+                          label="single repetitions (triangle: beyond the edge)"))
     entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
     twice = list(dict.fromkeys(contest.twin().name for contest in experiment.contests
                                if contest.aa is not None and contest.aa.has_interval))
@@ -134,6 +158,16 @@ def entries_of(experiment, names, has_points=True):
     return entries
 
 
+SIMULATED = {"marker": "o", "markersize": 6.5, "markeredgecolor": INK, "markeredgewidth": 1.2}
+CROSS = {"marker": "x", "color": INK, "markersize": 4.5, "markeredgewidth": 1.2, "linestyle": "none"}  # on what is disturbed
+THIN, THICK = 1, 2.4  # intervals of what is disturbed, and of the rest
+HATCH = "////"        # of bars that are disturbed
+
+
+def hatched():
+    return Patch(facecolor=MUTED, edgecolor=PAPER, hatch=HATCH, label="hatched: disturbed")
+
+
 REFERENCE = {"color": INK, "linewidth": 1.4, "linestyle": ":"}
 
 
@@ -142,19 +176,13 @@ def reference_entry(label):
 
 
 def simulated_entry():
-    return Line2D([], [], color=MUTED, marker="o", markersize=6.5, markerfacecolor=PAPER, markeredgewidth=1.4,
-                  linestyle="--", linewidth=1.4, label="simulated, not measured (hollow, dashed)")
+    return Line2D([], [], color=MUTED, linestyle="--", linewidth=1.4, label="simulated, not measured (edged, dashed)", **SIMULATED)
 
 
 def minor_ticks(axis, is_log):
     """Between powers of ten 2 to 9: a logarithmic axis looks like one."""
     axis.set_minor_formatter(NullFormatter())
     axis.set_minor_locator(LogLocator(subs=range(2, 10)) if is_log else NullLocator())
-
-
-def hollow(label):
-    return Line2D([], [], color=MUTED, marker="o", markersize=6, markerfacecolor=PAPER, markeredgewidth=1.6,
-                  linestyle="none", label=label)
 
 
 def speckles(axes, xs, ys, colour, is_log, transform=None):

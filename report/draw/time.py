@@ -1,6 +1,6 @@
 """How long an operation takes: by bytes where there are several sizes, else in rows. Also what is computed from times."""
 
-from . import times
+from . import cpu, times
 
 HOW = "Less is faster. The axes of times are logarithmic."
 
@@ -11,6 +11,7 @@ LABELS = {"delivery": "from the last rank's start to the last rank's end", "wait
           "overhead": "overhead: time in start, tests and wait", "idle": "idle time: time less CPU time",
           "cpu_share": "CPU time / time, in %", "idle_share": "idle time / time, in %",
           "cpu_outside": "CPU time outside of the computation / time, in %"}
+OF_CPU = ("idle", "cpu_share", "idle_share", "cpu_outside")
 # What a sentence says of those that are no time of the operation.
 SUBJECTS = {"overhead": ("start, tests and wait together", "take"), "idle": ("the CPU", "is idle for"),
             "cpu_share": ("the CPU", "is busy for"), "idle_share": ("the CPU", "is idle for"),
@@ -26,7 +27,9 @@ def notes(experiment):
     column = experiment.contests[0].column()
     if column in SUBJECTS:
         what = LABELS[column].partition(":")[0].partition(",")[0]
-        return ["%s: %s; %s is better" % (what, times.extent(experiment), "higher" if column == "idle_share" else "lower")]
+        better = {"less": "; lower is better", "more": "; higher is better", "": ""}[times.better(experiment)]
+        return ["%s: %s%s" % (what, times.extent(experiment), better)] + \
+            (cpu.RESOLUTION if column in OF_CPU and cpu.is_rough(experiment) else [])
     return ["time: %s; lower is better" % times.extent(experiment)]
 
 

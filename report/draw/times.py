@@ -5,6 +5,7 @@ from .scales import limits, ticks
 from .. import stats, words
 
 PERCENT_TICKS = 8
+PERCENT_OUTLIER = 2  # times what nearly all have
 
 
 def estimate_of(column):
@@ -31,10 +32,11 @@ EXTENTS = {"delivery": "from the last rank's start to the last rank's end",
            "idle": "from a rank's start of the operation to the end of its wait, less the CPU time of all its threads; of the slowest "
                    "and the busiest rank",
            "cpu_share": "the CPU time of all threads of a rank (the operating system's work in their calls is in it) in % of the "
-                        "time; of the busiest and the slowest rank",
+                        "time; of the busiest and the slowest rank; over 100 %: several threads worked at a time",
            "idle_share": "what is left to 100 % of the time by the CPU time of all threads of a rank",
            "cpu_outside": "the CPU time of all threads of a rank, less that of the computation, in % of the time; of the busiest and "
-                          "the slowest rank. Where ranks share a core, the computation takes longer than its CPU time, so that shares are too small"}
+                          "the slowest rank. Where ranks share a core, the computation takes longer than its CPU time, so that shares are too "
+                         "small; below 0 they are not defined"}
 
 
 def extent(experiment):
@@ -48,6 +50,15 @@ def extent(experiment):
     return "from a rank's start of the operation to the end of its wait%s; of the slowest rank" % between
 
 
+def better(experiment):
+    """Which end of the axis is, "less" or "more"; "": neither. What is idle can be used by a computation, and who
+    computes is to use its core."""
+    contest = experiment.contests[0]
+    if contest.column() in ("idle", "idle_share") or contest.column() == "cpu_share" and contest.baseline.computes():
+        return ""
+    return "less"
+
+
 def draw_any(experiment, title, label, reference=None):
     """Curves where there are several sizes (or numbers of ranks), else rows. reference: a value, and its words."""
     value_of = estimate_of(None)
@@ -56,7 +67,9 @@ def draw_any(experiment, title, label, reference=None):
         most = max(1, round(ends[1]))
         span, places = (-0.2, most + 0.2), range(0, most + 1, max(1, most // 6))
     elif experiment.is_percent:
-        span = (min(0, *middles) - 4, max(105, *middles) + 4)
+        middles = sorted(middles) or [0]
+        most = min(middles[-1], PERCENT_OUTLIER * middles[int(0.9 * (len(middles) - 1))])  # (beyond is written)
+        span = (-4, max(105, most) + 4)
         step = next(size for size in (25, 50, 100, 200, 500, 10000) if (span[1] - span[0]) / size <= PERCENT_TICKS)
         places = [tick for tick in range(-10 * step, 11 * step, step) if span[0] <= tick <= span[1]]
     else:
@@ -66,24 +79,26 @@ def draw_any(experiment, title, label, reference=None):
         places = ticks(*span)
     is_log = not (experiment.is_count or experiment.is_percent)
     scale = rows.Scale(label, is_log, span, places, experiment.text, reference=reference,
-                       better="more" if experiment.contests[0].column() == "idle_share" else "less")
+                       better=better(experiment))
     return (curves if not experiment.is_count and experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
 
 def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
     """For the headline: how it begins, what it says of each member, how it ends. value_of(contest, member) and
     ratio_of(contest, member): numbers or None; else of the column that the experiment is about."""
+    name, others = experiment.compared
+    reference = name
+
     def estimate(contest, member):
         found = member.estimate(contest.column())
         return found.value if found is not None else None
 
     def ratio(contest, member):
-        found = contest.ratio(member)
+        found = contest.ratio(member, reference)
         return found.value if found is not None else None
 
     def said(name, of, between):
-        found = [(contest, of(contest, member)) for contest in experiment.undisturbed for member in contest.members
-                 if member.name == name]
+        found = [(contest, of(contest, member)) for contest, member in experiment.decided(name, reference)]
         found = [(contest, value) for contest, value in found if value is not None]
         return apart.text(experiment, found, apart.times_agree, between) if found else ""
 
@@ -91,12 +106,11 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
         text = words.between(least, most, experiment.text)
         return text + " " + experiment.counted if experiment.is_count else text
 
-    name = experiment.baseline
     baseline = said(name, value_of or estimate, time)
     if not baseline:
         return None
     others = [(other, said(other, ratio_of or ratio, lambda least, most: words.factors(least, most) + " that"))
-              for other in experiment.members if other != name]
+              for other in others]
     return "with ", ["%s, %s %s %s" % (name, subject, verb, baseline)] + \
         ["%s %s" % pair for pair in others if pair[1]], "."
 
@@ -104,7 +118,7 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
 def sentence(experiment, subject, verb="takes"):
     """The baseline's times, and the others' relative to it."""
     name = experiment.baseline
-    shown = experiment.undisturbed
+    shown = [contest for contest, _ in experiment.decided(name)]
     values = [(contest, contest.baseline.estimate(contest.column())) for contest in shown]
     values = sorted(((contest, value.value) for contest, value in values if value), key=lambda pair: pair[1])
     if not values:
@@ -117,7 +131,7 @@ def sentence(experiment, subject, verb="takes"):
                                       place(experiment, most_row))
     elif len(values) > 1:
         text += " in all rows"
-    compared = [comparison(experiment, shown, other) for other in experiment.members if other != name]
+    compared = [comparison(experiment, other) for other in experiment.members if other != name]
     return "with %s, %s %s %s%s." % (name, subject, verb, text,
                                      "".join("; with " + one for one in compared if one))
 
@@ -128,18 +142,17 @@ def place(experiment, contest):
     return " ".join(filter(None, (experiment.group_of(contest) or contest.head["collective"], size)))
 
 
-def comparison(experiment, shown, other):
+def comparison(experiment, other):
     """ "thread, 0.87 of that (clearly less in 7 of 8 rows)"; a row is clear if its interval and that of the same
     measured twice are apart, and it does not contain 1."""
     ratios = []
-    for contest in shown:
-        member = next((member for member in contest.members if member.name == other), None)
-        value = contest.ratio(member) if member else None
+    for contest, member in experiment.decided(other):
+        value = contest.ratio(member)
         if value is not None:
             ratios.append((value, contest.aa))
     if not ratios:
         return ""
-    less, more = (sum(is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
+    less, more = (sum(stats.is_clear(value, aa) and (value.value < 1) == is_less for value, aa in ratios)
                   for is_less in (True, False))
     mean = stats.geometric_mean([value.value for value, _ in ratios])
     clear = clearly(less, more, len(ratios))
@@ -159,9 +172,3 @@ def clearly(less, more, rows_count, words_of=("less", "more"), than=""):
         which = "both rows" if most == 2 else "all %d rows" % most
     text = "clearly %s%s in %s" % (word, than, which)
     return text + (", clearly %s in %d" % (other_word, other) if other else "")
-
-
-def is_clear(value, aa):
-    if not value.has_interval or value.low <= 1 <= value.high:
-        return False
-    return aa is None or not aa.has_interval or value.is_apart_from(aa)

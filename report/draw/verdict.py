@@ -3,26 +3,40 @@
 import re
 import textwrap
 
-from . import kind_of, style, times
+from . import apart, kind_of, style, times
 from .. import words
 
 
 def sentence(experiment):
-    """That of its drawing, from the undisturbed rows; none if most rows are disturbed."""
+    """That of its drawing, from the rows that are not disturbed, or in which members differ by more than that."""
     rows, good = len(experiment.contests), len(experiment.undisturbed)
     if not is_decided(experiment):
         return "No conclusion: %s (%s)." % (
             "the only row is disturbed" if rows == 1 else ("both" if rows == 2 else "all %d" % rows) + " rows are disturbed" if not good else "%d of %d rows are disturbed" % (rows - good, rows),
             first_reason(experiment))
     text = capital(experiment, kind_of(experiment).sentence(experiment))
+    decided = experiment.decided_rows
     if good < rows:
-        text += " (Without %d disturbed row%s of %d.)" % (rows - good, "s"[:rows - good != 1], rows)
+        wide = len([contest for contest in decided if contest.disturbed])
+        text += " (%d of %d row%s disturbed%s.)" % (
+            rows - good, rows, " is" if rows == 1 else "s are", "; in %d of them members differ by more than the same "
+            "measured twice" % wide if wide else "")
     return text
 
 
 def is_decided(experiment):
-    rows, good = len(experiment.contests), len(experiment.undisturbed)
-    return 2 * (rows - good) <= rows
+    """Whether there is something to say."""
+    return bool(experiment.decided_rows)
+
+
+def rows_decided(experiment):
+    """ " (5 of 9 rows decided, from 64 KiB)"; "": all are."""
+    decided = experiment.decided_rows
+    if len(decided) == len(experiment.contests):
+        return ""
+    known, places = (sorted({experiment.x_of(contest) for contest in some}) for some in (experiment.contests, decided))
+    where = ", " + apart.where(experiment, places, known) if places != known else ""
+    return " %d of %d rows decided%s." % (len(decided), len(experiment.contests), where)
 
 
 def capital(experiment, text):
@@ -40,6 +54,7 @@ def headline(experiment):
     if not short or not short[1]:
         return cut(without_parentheses(sentence(experiment)))
     opening, parts, end = short
+    end += rows_decided(experiment)
     shown = list(parts)
     while len(shown) > 1 and not fits(capital(experiment, opening + joined(shown) + end)):
         shown.pop()
@@ -73,8 +88,8 @@ def notes(experiment):
     """What somebody has to know who sees the figure alone, and at last where and when it was measured."""
     found = list(kind_of(experiment).notes(experiment)) + band_notes(experiment)
     if any(contest.disturbed for contest in experiment.contests):
-        found.append("disturbed (pale or hollow): the same, measured twice, differed much (other programs ran)%s" %
-                     ("" if experiment.parts else "; differences smaller than the grey band are not decided"
+        found.append("disturbed (%s): the same, measured twice, differed much (other programs ran)%s" % (
+                     "hatched" if experiment.parts else "crossed", "" if experiment.parts else "; differences smaller than the grey band are not decided"
                       if any(map(band_of(experiment), experiment.contests)) else ""))
     if len(experiment.members) > 1:
         found.append("Weft: a library whose collectives run while the program computes; names in the legend: who moves "

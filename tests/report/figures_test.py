@@ -85,7 +85,7 @@ class Figures(unittest.TestCase):
         for is_alone in (True, False):
             texts = self.texts(self.figure(self.experiment(over({}, bytes=SIZES)), is_alone))
             for sentence in ("hidden: the part of the operation's time that the computation beside it did not pay for",
-                             "A/A: manual twice", "Measured with 1 rank, one machine, a CPU, 2 CPUs, 2026-11-27."):
+                             "A/A: manual twice", "Measured with 1 rank, one machine, a CPU, 2 cores, 2026-11-27."):
                 self.assertIn(sentence, texts)
 
     def test_a_method_looks_the_same_in_every_figure(self):
@@ -149,7 +149,7 @@ class Figures(unittest.TestCase):
         experiment = self.experiment(over({}, bytes=SIZES) + points)
         figure = self.figure(experiment)
         self.assertEqual([list(line.get_ydata()) for line in self.dashed(figure)], [[50] * 4])
-        self.assertIn("simulated, not measured (hollow, dashed)", self.texts(figure))
+        self.assertIn("simulated, not measured (edged, dashed)", self.texts(figure))
         from report import page
         self.assertIn("Simulated by <code>weft simulate x</code>", page.page([experiment]))
         for other in (dict(metric="time_us"), dict(collective="igather"), dict(ranks=2), dict(member="kernel")):
@@ -332,10 +332,70 @@ class Figures(unittest.TestCase):
         shares = {"manual": -150, "thread": 180, "auto": -1454}
         values = {name: lambda at, share=share: (100, 100, 200 - share) for name, share in shares.items()}
         axes = self.figure(self.experiment(contest(values, bytes=8))).axes[0]
-        low, high = axes.get_xlim()
-        self.assertTrue(low < -150 and high > 180, (low, high))
-        marked = {line.get_xdata()[0]: line.get_marker() for line in axes.lines if len(line.get_xdata()) == 1}
-        self.assertEqual(marked, {-150: "o", 180: "s", low: "<"}, "what is no share is a triangle, not a median")
+        self.assertEqual([text.get_text() for text in axes.texts if "defined" in text.get_text()], ["not defined here"] * 3)
+        self.assertEqual([line for line in axes.lines if len(line.get_xdata()) == 1], [], "what is no share has no mark")
+
+    def test_what_is_no_share_is_named_and_left_out_of_the_line(self):
+        shares = {64: 80, 1024: -533, 65536: 300, 1 << 20: 50}
+        lines = []
+        for at, (size, share) in enumerate(shares.items()):
+            values = {"manual": lambda at, share=share: (100, 100, 200 - share), "auto": lambda at: (100, 100, 150)}
+            lines += contest(values, bytes=size, number=at, first=2 * at)
+        experiment = self.experiment(lines)
+        figure = self.figure(experiment)
+        axes = figure.axes[0]
+        self.assertTrue(-100 <= axes.get_ylim()[0] and axes.get_ylim()[1] <= 130, axes.get_ylim())
+        drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 1]
+        self.assertIn([80, 50], drawn)
+        self.assertEqual(len([line for line in axes.lines if line.get_marker() == "$?$"]), 2)
+        self.assertIn("?: not defined here (over 110 % or below -100 %)", self.texts(figure))
+
+    def test_ranks_that_share_cores_are_named_near_the_title(self):
+        for ranks, words in ((1, ""), (8, "8 ranks share 2 cores: times include waiting for a core; a share that is hidden")):
+            lines = [dict(line, ranks=ranks if line["kind"] == "cell" else line["ranks"] * ranks)
+                     for line in over({}, bytes=SIZES)]
+            texts = self.texts(self.figure(self.experiment(lines)))
+            self.assertEqual("share 2 cores" in texts, bool(words))
+            self.assertIn(words, texts)
+
+    def test_each_of_ten_series_has_its_colour(self):
+        from report.draw import style
+        names = ["by hand", "manual", "manual, no test", "thread", "kernel", "auto", "fiber", "mpi", "by hand over it",
+                 "in a thread over it"]
+        experiment = self.experiment(contest(dict.fromkeys(names, lambda at: (100, 100, 120))))
+        self.assertEqual(len({style.look(experiment, name)[0] for name in names}), 10)
+        self.assertEqual(len({style.look_at(at)[0] for at in range(10)}), 10)
+
+    def test_what_differs_in_its_ports_is_in_one_panel(self):
+        lines = []
+        for at, ports in enumerate(("", ":ports=3")):
+            lines += over({"algorithm": "allgather=bruck" + ports, "collective": "iallgather"}, bytes=SIZES) if at == 0 else [
+                dict(line, **({"id": line["id"] + 100, "contest": line["contest"] + 100} if line["kind"] == "cell" else
+                              {"cell": line["cell"] + 100}))
+                for line in over({"algorithm": "allgather=bruck" + ports, "collective": "iallgather"}, bytes=SIZES)]
+        figure = self.figure(self.experiment(lines, says="time"))
+        self.assertEqual(len(figure.axes), 1)
+        self.assertIn("thread, 3 ports: so many messages at a time", self.texts(figure))
+        colours = {line.get_color() for line in figure.axes[0].lines if len(line.get_xdata()) == 4}
+        self.assertEqual(len(colours), 4)
+
+    def test_a_bar_beyond_all_others_is_cut_and_written(self):
+        lines = []
+        for at in range(12):
+            lines += contest({"manual": lambda at: (10, 20, 30, 100, 200),
+                              "thread": lambda at, long=at == 5: (9000, 5, 5, 100, 200) if long else (5, 5, 5, 100, 200)},
+                             columns=["start", "tests", "wait", "blocking", "total"], bytes=8 << at, first=2 * at, number=at)
+        axes = self.figure(self.experiment(lines, says="start")).axes[0]
+        self.assertLess(axes.get_xlim()[1], 5)
+        self.assertIn("150 times >", [text.get_text() for text in axes.texts])
+
+    def test_members_that_a_rule_compares_are_in_the_headline(self):
+        from report.draw import verdict
+        names = ["manual", "thread", "kernel", "auto"]
+        lines = contest({name: lambda at, total=100 * (k + 1): (100, 100, total) for k, name in enumerate(names)})
+        for says, text in (("time", "With auto, operation and computation together take 400 us; kernel 0.75 of that"),
+                           ("ratio", "Time relative to that of auto: kernel 0.75")):
+            self.assertTrue(verdict.headline(self.experiment(lines, says=says, compares=[["kernel", "auto"]])).startswith(text))
 
     def test_every_size_has_a_label(self):
         sizes = (64, 1024, 8192, 65536, 262144, 1 << 20, 4 << 20)

@@ -36,15 +36,26 @@ class Sentences(unittest.TestCase):
         self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (1, 100, 100), repetitions=5)),
                          "thread takes 0.50 of manual's time (no clear difference).")
 
-    def test_no_conclusion_if_most_rows_are_disturbed(self):
-        drifting = self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220))
+    def test_no_conclusion_if_no_row_tells_anything(self):
+        drifting = self.contest(lambda at: (100, 100, 195), again=lambda at: (100, 100, 220))
         self.assertEqual(self.sentence([head()] + drifting), "No conclusion: the only row is disturbed "
                                                              "(the same measured twice takes 1.1 to 1.1 of its time).")
         steady = self.contest(lambda at: (100, 100, 120), first=10, number=1, bytes=8)
-        self.assertIn("(Without 1 disturbed row of 2.)", self.sentence([head()] + drifting + steady))
+        self.assertIn("(1 of 2 rows are disturbed.)", self.sentence([head()] + drifting + steady))
         worse = self.contest(lambda at: (100, 100, 900), first=20, number=2, bytes=64)
-        self.assertEqual(self.sentence([head()] + drifting + steady + worse).split(" (")[0],
-                         "No conclusion: 2 of 3 rows are disturbed")
+        self.assertEqual(self.sentence([head()] + drifting + worse).split(" (")[0],
+                         "No conclusion: both rows are disturbed")
+
+    def test_a_disturbed_row_is_decided_where_members_differ_by_more(self):
+        for says, text in (("hidden", "manual hides 1 % and thread 80 % of the operation's time."),
+                           ("ratio", "Time relative to that of manual: thread 0.60."),
+                           ("time", "With manual, operation and computation together take 200 us; thread 0.60 of that.")):
+            wide = self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220))
+            narrow = self.contest(lambda at: (100, 100, 195), again=lambda at: (100, 100, 220), first=10, number=1, bytes=8)
+            self.assertIn("1 of 1 row is disturbed; in 1 of them members differ by more", self.sentence([head(says=says)] + wide))
+            from report.draw import verdict
+            self.assertEqual(verdict.headline(experiments_of([head(says=says)] + wide + narrow + [END])[0]),
+                             text + " 1 of 2 rows decided, at 1 MiB.")
 
 
 class Names(unittest.TestCase):
