@@ -219,6 +219,7 @@ class Experiment:
     def __init__(self, name, runs, interruption, simulated=(), view=None):
         """`view`: other fields of the scenario, to draw its samples in another way."""
         self.name = (view or {}).get("name", name)
+        self.is_brief = self.is_relative = False  # of headlines: see terse()
         self.part = ""  # of several figures: what its rows have in common
         self.runs = runs
         run = self.run = runs[0]
@@ -258,6 +259,13 @@ class Experiment:
         if not is_first:
             part.missing, part.switches, part.all_simulated = [], [], []
         return part
+
+    def terse(self, is_relative, is_brief):
+        """The same for a headline with less room: without the times of the member with which the others are compared,
+        and without sizes told apart."""
+        one = copy.copy(self)
+        one.is_relative, one.is_brief = is_relative, is_brief
+        return one
 
     @functools.cached_property
     def members(self):
@@ -392,6 +400,16 @@ class Experiment:
         reference = self.compared[0]
         return [contest for contest in self.contests
                 if any(contest.decides(member, reference) for member in contest.members)]
+
+    def by_ports(self):
+        """Pairs of contests that differ in the ports of their algorithm only: with more, with one."""
+        def key(contest):
+            return words.PORTS.sub("", self.group_of(contest)), contest.bytes, contest.head["ranks"]
+
+        def ports(contest):
+            return words.PORTS.search(contest.head.get("algorithm") or "")
+        one = {key(contest): contest for contest in self.contests if not ports(contest)}
+        return [(contest, one[key(contest)]) for contest in self.contests if ports(contest) and key(contest) in one]
 
     @property
     def compared(self):

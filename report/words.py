@@ -38,7 +38,12 @@ def figure(value):
 
 
 def factor(value):
-    return "%.2f of" % value if value < 0.995 else "%s times" % ("%.2f" % value if value < 10 else "%.0f" % value)
+    return ratio(value) + " of" if value < 0.995 else "%s times" % ("%.2f" % value if value < 10 else "%.0f" % value)
+
+
+def ratio(value):
+    """ "0.95", "12.30", and no zero: "0.012" """
+    return ("%.2f" if value >= 0.095 else "%.2g") % value
 
 
 def factors(least, most):
@@ -137,6 +142,9 @@ def algorithm(value):
                                  "in segments of %s %s" % (count, unit + "iB" if unit else "B"))
 
 
+PORTS = re.compile(r":ports=(\d+)")  # of an algorithm: how many messages it sends at a time
+
+
 # What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
 MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft's default", "thread": "a thread of the library moves the data",
            "kernel": "the operating system moves the data", "kernel:own": "the same, over connections of its own",
@@ -221,4 +229,5 @@ def listing(parts):
 
 def quantity(column):
     """What a column is of, in a word or two."""
-    return {"overhead": "overhead", "cpu": "CPU time", "idle": "idle time", "tests": "time in tests", "start": "time of the start"}.get(column, "time")
+    return {"overhead": "overhead", "cpu": "CPU time", "idle": "idle time", "cpu_share": "CPU share", "idle_share": "idle share", "cpu_outside": "CPU share outside of the computation",
+            "test": "time of one test", "delivery": "time", "tests": "time in tests", "start": "time of the start"}.get(column, "time")

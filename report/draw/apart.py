@@ -30,6 +30,8 @@ def text(experiment, found, agree, between):
         return between(min(values), max(values))
 
     known = list(middles)
+    if experiment.is_brief:
+        return said(middles)
     runs = []  # of neighbouring sizes that agree
     for place, middle in middles.items():
         together = [middles[other] for other in runs[-1]] + [middle] if runs else []

@@ -1,6 +1,5 @@
 """Lines over the message size or over the ranks: a panel for each group, a line for each member."""
 
-import re
 import textwrap
 
 from matplotlib.transforms import ScaledTranslation
@@ -9,7 +8,7 @@ from . import model, style
 from .. import words
 from .scales import in_lines
 
-PORTS = re.compile(r":ports=(\d+)")  # of an algorithm
+WRITTEN = 9         # points between values that are written at an edge
 ASIDE = 0.08        # inches between members at one size
 TITLE_COLUMNS = 46  # of characters over a panel
 PANEL = 2.2         # inches
@@ -61,6 +60,7 @@ class Line:
         self.contests = contests
         self.label = label
         self.colour, self.mark = look
+        self.at = 0  # among those of its panel
         self.style = style.line_of(self.colour)
 
 
@@ -78,7 +78,7 @@ def line_of_ports(experiment, name, contests, ports):
     """A member's line. Of what differs in its ports only, the lines are in one panel, in colours of their own."""
     if not ports:
         return Line(name, contests, name, style.look(experiment, name))
-    every = list(dict.fromkeys(found.group(1) for found in (PORTS.search(contest.head.get("algorithm") or "")
+    every = list(dict.fromkeys(found.group(1) for found in (words.PORTS.search(contest.head.get("algorithm") or "")
                                                             for contest in experiment.contests) if found))
     at = every.index(ports) * len(experiment.members) + experiment.members.index(name)
     return Line(name, contests, "%s, %s ports" % (name, ports), style.spare(experiment, at))
@@ -89,8 +89,8 @@ def panels_of(experiment, names):
     panels = {}
     if not is_by_collective(experiment, names):
         for group, contests in experiment.groups.items():
-            ports = PORTS.search(contests[0].head.get("algorithm") or "")
-            panels.setdefault(PORTS.sub("", group), []).extend(
+            ports = words.PORTS.search(contests[0].head.get("algorithm") or "")
+            panels.setdefault(words.PORTS.sub("", group), []).extend(
                 line_of_ports(experiment, name, contests, ports and ports.group(1)) for name in names)
         return panels
     collectives = list(dict.fromkeys(contest.head["collective"] for contest in experiment.contests))
@@ -113,6 +113,7 @@ def draw_panel(axes, experiment, lines, scale, value_of, band_of):
             low, high = (min(max(end, scale.limits[0]), scale.limits[1]) for end in band_of(contest))
             axes.vlines([experiment.x_of(contest)], [low], [high], color=style.BAND, linewidth=width, zorder=0.5)
     for at, line in enumerate(lines):
+        line.at = at
         # Side by side, or equal values would hide each other.
         aside = ScaledTranslation((at - (len(lines) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
         draw_line(axes, experiment, line, scale, value_of, axes.transData + aside)
@@ -142,8 +143,8 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
     strange = [(x, value) for x, value, _ in found if not experiment.is_defined(value.value)]
     found = [(x, value, contest) for x, value, contest in found if experiment.is_defined(value.value)]
     for x, value in strange:
-        axes.plot([x], [low if value.value < low else high], marker="$?$", markersize=7, color=colour, clip_on=False,
-                  linestyle="none", markeredgewidth=0.3, transform=place_at)
+        axes.plot([x], [low if value.value < low else high], marker=style.UNDEFINED, markersize=6, color=colour, clip_on=False,
+                  linestyle="none", markeredgewidth=1.4, transform=place_at)
     points = [(x, point) for x, value, _ in found for point in value.points if low <= point <= high]
     style.speckles(axes, [x for x, _ in points], [y for _, y in points], colour, is_log=scale.is_log,
                    transform=place_at)
@@ -157,10 +158,11 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
         shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_thin]
         axes.vlines([x for x, _ in shown], [value.low for _, value in shown], [value.high for _, value in shown],
                     color=colour, linewidth=width, transform=place_at)
-    for x, value, _ in found:  # (a median that is clipped is written)
-        if value.value > high:
-            axes.annotate(scale.text(value.value), (x, high), xytext=(3, -3), textcoords="offset points", va="top", fontsize=8,
-                          color=colour)
+    for x, value, _ in found:  # (a median beyond the axis, such as 0 on a logarithmic one, is written)
+        if not low <= value.value <= high:
+            edge, aside = (high, -3) if value.value > high else (low, 3 + WRITTEN * line.at)
+            axes.annotate(scale.text(value.value), (x, edge), xytext=(3, aside), textcoords="offset points",
+                          va="top" if value.value > high else "bottom", fontsize=8, color=colour)
     axes.plot([x for x, _, _ in found], [min(value.value, high) for _, value, _ in found], color=colour, marker=mark,
               markersize=6, linestyle=line.style, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
     disturbed = [(x, value.value) for x, value, contest in found if contest.disturbed]

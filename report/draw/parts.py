@@ -1,6 +1,7 @@
 """Stacked bars: of what a cost consists, for each member of each row; their length is relative to the baseline's, so that
 small messages can be seen beside large ones."""
 
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch
 
 from . import rows, style, times
@@ -8,8 +9,8 @@ from .. import stats, words
 
 STRENGTHS = (1, 0.6, 0.3)  # of a member's colour: the first part is the strongest
 ROOM = 1.05
-OUTLIER = 2.5  # a bar that is so many times as long as nearly all others is cut, and its length is written
-NEARLY_ALL = 0.9
+OUTLIER = 2.5  # a bar that is so many times as long as three quarters of all is cut, and its length is written
+MOST = 0.75
 
 
 def medians(member, columns):
@@ -29,7 +30,7 @@ def draw(experiment, title, label):
     wholes = {id(contest): sum(medians(contest.baseline, columns)) or 1 for contest in experiment.contests}
     lengths = sorted(sum(medians(member, columns)) / wholes[id(contest)]
                      for contest in experiment.contests for member in contest.members)
-    most = min(lengths[-1], max(1, OUTLIER * lengths[int(NEARLY_ALL * (len(lengths) - 1))]))
+    most = min(lengths[-1], max(1, OUTLIER * lengths[int(MOST * (len(lengths) - 1))]))
     step = next(size * 10.0**power for power in range(-2, 9) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
     ticks = [step * at for at in range(int(most * ROOM / step) + 1)]
     scale = rows.Scale("%s / that of %s" % (label, experiment.baseline), False, (0, most * ROOM), ticks, experiment.text,
@@ -43,8 +44,9 @@ def draw(experiment, title, label):
         """Returns the number beside it."""
         left, whole = 0, wholes[id(contest)]
         for value, strength in zip(medians(member, columns), STRENGTHS):
-            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, facecolor=colour, alpha=strength, linewidth=0.5,
-                      edgecolor=style.PAPER, hatch=style.HATCH if contest.disturbed else None)
+            axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, facecolor=to_rgba(colour, strength), linewidth=0.5,
+                      edgecolor=style.PAPER if strength > 0.5 else style.MUTED,  # (of the hatch, too)
+                      hatch=style.HATCH if contest.disturbed else None)
             left += value / whole
         if left > scale.limits[1]:
             axes.text(scale.limits[1], lane, "%s times >" % words.figure(left), ha="right", va="center", fontsize=8,

@@ -51,7 +51,7 @@ def draw(experiment, title):
     low, high = min(low, 0.87), max(high, 1.15)
     what = words.quantity(experiment.contests[0].column())
     scale = rows.Scale("%s / %s of %s" % (what, what, experiment.baseline), True, (low, high),
-                       ticks(low, high), lambda value: ("%.2f" if value >= 0.1 else "%.2g") % value, line=1,
+                       ticks(low, high), words.ratio, line=1,
                        line_label=line_label(experiment), tick_text=lambda value: "%g" % value)
     return (curves if experiment.is_curve else rows).draw(experiment, title, scale, value_of, band)
 
@@ -96,7 +96,7 @@ def short(experiment):
                 who = words.without_version(mpi) if is_alone else "%s beside %s" % (name, words.without_version(mpi)) if mpi else name
                 parts.append("%s %s" % (who, apart.text(
                     experiment, found, apart.times_agree,
-                    lambda least, most: words.between(least, most, lambda value: "%.2f" % value))))
+                    lambda least, most: words.between(least, most, words.ratio))))
     return "%stime relative to that of %s: " % (names[0] + "'s " if is_alone else "", baseline), parts, "."
 
 

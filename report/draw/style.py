@@ -143,8 +143,8 @@ def entries_of(experiment, names, has_points=True):
         entries.append(Line2D([], [], color=MUTED, marker="x", markeredgecolor=INK, markersize=4.5, markeredgewidth=1.2, linewidth=1,
                               label="cross on a mark, thin bar: disturbed"))
     if experiment.undefined:
-        entries.append(Line2D([], [], color=MUTED, marker="$?$", markersize=6.5, linestyle="none",
-                              label="?: not defined here (%s)" % experiment.undefined))
+        entries.append(Line2D([], [], color=MUTED, marker=UNDEFINED, markersize=6.5, linestyle="none",
+                              label="+ at an edge: not defined here (%s)" % experiment.undefined))
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
                           label="single repetitions (triangle: beyond the edge)"))
     entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
@@ -161,6 +161,7 @@ def entries_of(experiment, names, has_points=True):
 SIMULATED = {"marker": "o", "markersize": 6.5, "markeredgecolor": INK, "markeredgewidth": 1.2}
 CROSS = {"marker": "x", "color": INK, "markersize": 4.5, "markeredgewidth": 1.2, "linestyle": "none"}  # on what is disturbed
 THIN, THICK = 1, 2.4  # intervals of what is disturbed, and of the rest
+UNDEFINED = "+"
 HATCH = "////"        # of bars that are disturbed
 
 

@@ -86,6 +86,8 @@ def draw_any(experiment, title, label, reference=None):
 def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
     """For the headline: how it begins, what it says of each member, how it ends. value_of(contest, member) and
     ratio_of(contest, member): numbers or None; else of the column that the experiment is about."""
+    if experiment.by_ports():
+        return short_by_ports(experiment)
     name, others = experiment.compared
     reference = name
 
@@ -106,6 +108,11 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
         text = words.between(least, most, experiment.text)
         return text + " " + experiment.counted if experiment.is_count else text
 
+    if experiment.is_relative:
+        values = [(other, said(other, ratio_of or ratio, lambda least, most: words.between(least, most, words.ratio)))
+                  for other in others]
+        what = words.quantity("overhead" if experiment.says == "start" and experiment.parts else experiment.contests[0].column())
+        return "%s relative to that of %s: " % (what, name), ["%s %s" % pair for pair in values if pair[1]], "."
     baseline = said(name, value_of or estimate, time)
     if not baseline:
         return None
@@ -113,6 +120,24 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
               for other in others]
     return "with ", ["%s, %s %s %s" % (name, subject, verb, baseline)] + \
         ["%s %s" % pair for pair in others if pair[1]], "."
+
+
+def short_by_ports(experiment):
+    """... where algorithms with several ports are compared with the same ones with one."""
+    parts = []
+    for name in experiment.members:
+        found = []
+        for several, one in experiment.by_ports():
+            values = [member.estimate(contest.column()) if member else None
+                      for contest, member in ((several, several.member(name)), (one, one.member(name)))]
+            is_calm = not several.disturbed and not one.disturbed
+            if None not in values and values[1].value > 0 and (is_calm or values[0].is_apart_from(values[1])):
+                found.append((several, values[0].value / values[1].value))
+        if found:
+            parts.append("%s %s (%d of %d rows decided)" % (
+                name, apart.text(experiment, found, apart.times_agree, lambda least, most: words.between(least, most, words.ratio)),
+                len(found), len(experiment.by_ports())))
+    return "%s with several ports relative to that with one: " % words.quantity(experiment.contests[0].column()), parts, "."
 
 
 def sentence(experiment, subject, verb="takes"):

@@ -29,13 +29,17 @@ def is_decided(experiment):
     return bool(experiment.decided_rows)
 
 
-def rows_decided(experiment):
-    """ " (5 of 9 rows decided, from 64 KiB)"; "": all are."""
-    decided = experiment.decided_rows
-    if len(decided) == len(experiment.contests):
-        return ""
+def rows_decided(experiment, with_sizes):
+    """ " 5 of 9 rows decided, from 64 KiB."; "": all are."""
+    reference, others = experiment.compared
+    asked = [contest for contest, _ in experiment.decided(others[0], reference)] \
+        if others and [others[0], reference] in (experiment.scenario.get("compares") or []) else []
+    decided = asked or experiment.decided_rows  # (what a rule asks counts, not what other members show)
+    if len(decided) == len(experiment.contests) or experiment.says != "hidden" and experiment.by_ports():
+        return ""  # (or it has been said)
     known, places = (sorted({experiment.x_of(contest) for contest in some}) for some in (experiment.contests, decided))
-    where = ", " + apart.where(experiment, places, known) if places != known else ""
+    is_run = places in [known[at:at + len(places)] for at in range(len(known))] and places != known
+    where = ", " + apart.where(experiment, places, known) if with_sizes and is_run else ""
     return " %d of %d rows decided%s." % (len(decided), len(experiment.contests), where)
 
 
@@ -48,17 +52,30 @@ def capital(experiment, text):
 HEADLINE = 150  # characters: three lines over a figure
 
 
+# From what says most to what is shortest: of the compared members' times only their ratios; sizes not told apart; decided rows
+# without their sizes.
+TERSE = ((False, False, True), (False, False, False), (True, False, True), (True, False, False), (False, True, True),
+         (False, True, False), (True, True, True), (True, True, False))
+
+
 def headline(experiment):
-    """The answer, so short that it fits over a figure: without the last members, if there is no room for them."""
-    short = kind_of(experiment).short(experiment) if is_decided(experiment) else None
-    if not short or not short[1]:
+    """The answer, so short that it fits over a figure: without the last members, if there is no room for them, but with
+    those that are compared."""
+    if not is_decided(experiment):
         return cut(without_parentheses(sentence(experiment)))
-    opening, parts, end = short
-    end += rows_decided(experiment)
-    shown = list(parts)
-    while len(shown) > 1 and not fits(capital(experiment, opening + joined(shown) + end)):
-        shown.pop()
-    return cut(capital(experiment, opening + joined(shown) + end))
+    text = ""
+    for is_relative, is_brief, with_sizes in TERSE:
+        short = kind_of(experiment).short(experiment.terse(is_relative, is_brief))
+        if not short or not short[1]:
+            continue
+        opening, parts, end = short
+        end += rows_decided(experiment, with_sizes)
+        least = min(len(parts), 1 if is_relative else 2)
+        for count in range(len(parts), least - 1, -1):
+            text = capital(experiment, opening + joined(parts[:count]) + end)
+            if fits(text):
+                return text
+    return cut(text or without_parentheses(sentence(experiment)))
 
 
 def cut(text):

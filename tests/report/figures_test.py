@@ -336,6 +336,7 @@ class Figures(unittest.TestCase):
         self.assertEqual([line for line in axes.lines if len(line.get_xdata()) == 1], [], "what is no share has no mark")
 
     def test_what_is_no_share_is_named_and_left_out_of_the_line(self):
+        from report.draw import style
         shares = {64: 80, 1024: -533, 65536: 300, 1 << 20: 50}
         lines = []
         for at, (size, share) in enumerate(shares.items()):
@@ -347,8 +348,8 @@ class Figures(unittest.TestCase):
         self.assertTrue(-100 <= axes.get_ylim()[0] and axes.get_ylim()[1] <= 130, axes.get_ylim())
         drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 1]
         self.assertIn([80, 50], drawn)
-        self.assertEqual(len([line for line in axes.lines if line.get_marker() == "$?$"]), 2)
-        self.assertIn("?: not defined here (over 110 % or below -100 %)", self.texts(figure))
+        self.assertEqual(len([line for line in axes.lines if line.get_marker() == style.UNDEFINED]), 2)
+        self.assertIn("+ at an edge: not defined here (over 110 % or below -100 %)", self.texts(figure))
 
     def test_ranks_that_share_cores_are_named_near_the_title(self):
         for ranks, words in ((1, ""), (8, "8 ranks share 2 cores: times include waiting for a core; a share that is hidden")):
@@ -378,6 +379,25 @@ class Figures(unittest.TestCase):
         self.assertIn("thread, 3 ports: so many messages at a time", self.texts(figure))
         colours = {line.get_color() for line in figure.axes[0].lines if len(line.get_xdata()) == 4}
         self.assertEqual(len(colours), 4)
+        from report.draw import verdict
+        self.assertEqual(verdict.headline(self.experiment(lines, says="time")), "Time with several ports relative to that "
+                         "with one: manual 1.00 (4 of 4 rows decided) and thread 1.00 (4 of 4 rows decided).")
+
+    def test_a_time_of_nothing_is_written_at_the_edge(self):
+        lines = []
+        for at, size in enumerate(SIZES):
+            lines += contest({"auto": lambda _, at=at: (100, 100 * at, 100 * at, 100 * at)}, columns=["work", "total", "wait", "cpu"],
+                             bytes=size, number=at, first=at)
+        for line in lines:
+            if line["kind"] == "sample" and line["cell"] == 0:
+                line["ranks"] = [[100, 0, 5, 0]]
+        figure = self.figure(self.experiment(lines, says="time", column="wait"))
+        self.assertNotIn("0 ns", [text.get_text() for text in figure.axes[0].texts])
+        for line in lines:
+            if line["kind"] == "sample" and line["cell"] == 0:
+                line["ranks"] = [[100, 0, 0, 0]]
+        figure = self.figure(self.experiment(lines, says="time", column="wait"))
+        self.assertIn("0 ns", [text.get_text() for text in figure.axes[0].texts])
 
     def test_a_bar_beyond_all_others_is_cut_and_written(self):
         lines = []

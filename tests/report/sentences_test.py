@@ -58,6 +58,16 @@ class Sentences(unittest.TestCase):
                              text + " 1 of 2 rows decided, at 1 MiB.")
 
 
+    def test_rows_are_counted_in_which_what_a_rule_asks_is_decided(self):
+        from report.draw import verdict
+        values = {"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 120),
+                  "kernel": lambda at: (100, 100, 195), "manual again": lambda at: (100, 100, 220)}
+        calm = dict(values, **{"manual again": values["manual"]})
+        lines = contest(values) + contest(calm, bytes=8, number=1, first=4)
+        self.assertEqual(verdict.headline(experiments_of([head(says="ratio", compares=[["kernel", "manual"]])] + lines + [END])[0]),
+                         "Time relative to that of manual: kernel 0.97 and thread 0.60. 1 of 2 rows decided, at 8 B.")
+
+
 class Names(unittest.TestCase):
     def test_an_mpi_has_its_name_and_its_version(self):
         for text, name in (("MPICH Version: 5.0.2", "MPICH 5.0.2"), ("Open MPI v5.0.11", "Open MPI 5.0.11"),

@@ -35,6 +35,20 @@ class Words(unittest.TestCase):
         for least, most, text in ((0.5, 0.9, "0.50 to 0.90 of"), (0.5, 1.2, "0.50 to 1.20 times"), (2, 2, "2.00 times")):
             self.assertEqual(words.factors(least, most), text)
 
+    def test_sizes_of_round_decimal_numbers(self):
+        for count, text in ((12500000, "12.5 MB"), (1250000, "1.25 MB"), (12500, "12.5 kB"), (65536, "64 KiB"), (1000, "1 kB"),
+                            (777, "777 B"), (12345, "12345 B"), (1 << 20, "1 MiB")):
+            self.assertEqual(words.size(count), text)
+
+    def test_how_often_a_member_tests(self):
+        for name, text in (("manual, bytes:1K", "a call of test for every 1 KiB"), ("tests:1", "1 call of test during"),
+                           ("manual, bytes:2048", "a call of test for every 2 KiB"), ("tests:20", "20 calls of test during")):
+            self.assertIn(text, words.member(name))
+        self.assertEqual(words.axis("collective", "ibcast+ibcast"), "2 times ibcast")
+
+    def test_a_small_ratio_is_not_zero(self):
+        self.assertEqual([words.ratio(value) for value in (0.0038, 0.05, 0.1, 0.954, 30.59)], ["0.0038", "0.05", "0.10", "0.95", "30.59"])
+
     def test_microseconds(self):
         for given, us in (("200ms", 200000), ("300us", 300), ("1s", 1000000), ("500ns", 0.5), ("0", 0), (7, 7)):
             self.assertEqual(words.microseconds(given), us)
