@@ -296,9 +296,13 @@ class Measuring(unittest.TestCase):
                 {"scenario": one, "command": "weft simulate experiment x", "table": "times", "where": {"k": 1}, "metric": "a_us",
                  "less": "b_us", "as": "overhead_us", "member": "{layout}, k = {k}", "collective": "ibcast", "of_ranks": 16},
                 dict(of_one, scenario="case-none", command="weft none", metric="idle", **{"as": "idle_us"})], "items": [
-                {"id": "case-fig1", "kind": "figure", "where": "1", "says": "It idles. Asked: x.", "command": "weft none"},
+                {"id": "case-fig1", "kind": "figure", "where": "1", "says": "It idles. Asked: x.", "command": "weft none",
+                 "rule": {"scenario": one, "of": "auto", "to": "thread"}},
                 {"id": "case-fig99", "kind": "figure", "where": "2", "says": "y", "ruled_out": "no such hardware"}]}]
             found = measure.Lines(path, measure.notes_of(ledger, [one, two]))
+            rules = [{"id": name, "says": "", "where": "", "rule": {"scenario": two, "of": of, "to": to}}
+                     for name, of, to in (("x", "a", "b"), ("y", "a", "a"), (two, "c", "d"))]
+            compares = measure.notes_of([{"items": rules}], [two])[two][1]
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 with unittest.mock.patch.object(measure, "scenario_called", lambda name: {"name": name}):
                     self.assertFalse(measure.measure(program, {one: 30.0, two: 10.0}, 1.0, found, ["--seed", "3"]))
@@ -326,6 +330,9 @@ class Measuring(unittest.TestCase):
             dict(common, metric="overhead_us", value=2.0, command="weft simulate experiment x", ranks=16, nodes=0, bytes=64,
                  member="in order, k = 1")])
         self.assertEqual(written[0]["scenarios"][one]["notes"], ["It idles. (1)"])
+        # Members that a rule compares, not one with itself; first those of the figure's own rule.
+        self.assertEqual(written[0]["scenarios"][one]["compares"], [["auto", "thread"]])
+        self.assertEqual(compares, [["c", "d"], ["a", "b"]])
         self.assertIn("took", out.getvalue())
 
     def test_samples_are_drawn_again_by_what_is_said_now(self):

@@ -244,7 +244,8 @@ def notes_of(ledger, names):
         if all(pair) and pair[0] != pair[1]:
             name = own if own in names else rule.get("scenario")
             if name in names:
-                notes.setdefault(name, ([], []))[1].append(pair)
+                compared = notes.setdefault(name, ([], []))[1]
+                compared.insert(0 if own == name else len(compared), pair)  # (first what the figure itself is asked)
     for item in (item for paper in ledger for item in paper["items"] if OF_PAPERS.fullmatch(item["id"])):
         name = item["id"] if item["id"] in names else scenario_of(item, names) or item.get("rule", {}).get("scenario")
         if name in names:
