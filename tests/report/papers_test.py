@@ -357,6 +357,21 @@ class Measuring(unittest.TestCase):
             "baseline": now["baseline"],
             "budget": "9s", "notes": []})
 
+    def test_older_samples_keep_the_time_of_all_tests(self):
+        name = "libnbc-fig5-left"
+        for columns, column in ((["tests"], "tests"), (["tests", "test_calls"], "test")):
+            lines = lines_of([({}, aa(auto=80.0))])
+            lines[0]["scenarios"] = {name: {"name": name, "question": "old?", "says": "time", "column": "tests"}}
+            lines[1].update(scenario=name, columns=columns)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "samples")
+                with open(path, "w") as file:
+                    file.write(text_of(lines))
+                measure.draw_again("none", [{"key": "libnbc", "items": []}], path)
+                with open(path) as file:
+                    drawn = json.loads(file.readline())["scenarios"][name]
+            self.assertEqual((drawn["column"], "one test" in drawn["question"]), (column, column == "test"))
+
     def test_only_scenarios_with_members_of_mpis_are_compared_with_them(self):
         options = ["--against", "mpich", "--seed", "3", "--against=impi"]
         with_mpi = {"members": [{"name": "auto"}, {"name": "other", "implementation": "mpi"}]}
