@@ -97,7 +97,8 @@ def short(experiment):
                 parts.append("%s %s" % (who, apart.text(
                     experiment, found, apart.times_agree,
                     lambda least, most: words.between(least, most, words.ratio))))
-    return "%stime relative to that of %s: " % (names[0] + "'s " if is_alone else "", baseline), parts, "."
+    what = words.quantity(experiment.contests[0].column())
+    return "%s%s relative to that of %s: " % (names[0] + "'s " if is_alone else "", what, baseline), parts, "."
 
 
 def parts_of(experiment, mpi, baseline):

@@ -110,6 +110,13 @@ class Headlines(unittest.TestCase):
                          "With manual, the operation takes 10 to 12 us up to 512 B, 100 us at 64 KiB; "
                          "thread 0.50 of that up to 512 B, 2.00 times that at 64 KiB.")
 
+    def test_a_ratio_is_of_the_scenario_s_column(self):
+        values = {"old": lambda at: (10, 20, 30), "new": lambda at: (5, 10, 15)}
+        from report.draw import verdict
+        lines = contest(values, columns=["start", "tests", "wait"])
+        self.assertEqual(verdict.headline(experiments_of([head(says="ratio", column="overhead")] + lines + [END])[0]),
+                         "Overhead relative to that of old: new 0.50.")
+
     def test_ratios_of_sizes_that_disagree_are_told_apart(self):
         self.assertEqual(self.headline({"old": self.by_size(100, 100, 100), "new": self.by_size(50, 90, 200)},
                                        lambda value: (100, 100, value), says="ratio"),
