@@ -26,9 +26,13 @@ bool knows_demand(const Transport* route) {
     return route == nullptr || route->abilities().knows_demand;
 }
 
+// The sources besides the transports: the offload, and the program's own messages.
+constexpr std::size_t sources_more_max = 2;
+
 bool is_large(const Op& op) { return op.bytes >= combined_on_arrival_min; }
 
 }  // namespace
+
 Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Transport*> routes,
                    Offload* offload)
     : offload_(offload),
@@ -41,7 +45,7 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
       has_cancellation_points_(std::ranges::any_of(transports_, [](const Transport* transport) {
           return transport->abilities().has_cancellation_points;
       })) {
-    sources_.reserve(transports_.size() + 2);
+    sources_.reserve(transports_.size() + sources_more_max);
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
@@ -99,9 +103,10 @@ void Executor::start_message(Run& run, Stream& stream) {
     } catch (const std::bad_alloc&) {
         return break_group(stream.group(), out_of_memory());
     }
-    const bool is_polled = !sources_.empty() && sources_.back() == &messages_;
-    if (messages_.is_used() && !is_polled) [[unlikely]]
-        sources_.push_back(&messages_);
+    if (messages_.is_used() && !polls_messages_) [[unlikely]] {
+        sources_.push_back(&messages_);  // there is room
+        polls_messages_ = true;
+    }
     if (posted != Posted::done) return;
     run.missing_[0] = Run::completed_mark;
     run.unfinished_ = 0;
@@ -798,11 +803,12 @@ void Executor::handle(const Completion& completion) {
 
 void Executor::add_transport(Transport& transport) {
     transports_.reserve(transports_.size() + 1);
-    sources_.reserve(sources_.size() + 1);
+    sources_.reserve(transports_.size() + 1 + sources_more_max);
     transport.open_context(0);
     transport.buffer_unknown(expected_groups_ > 0);
     transports_.push_back(&transport);
-    sources_.push_back(&transport);
+    // Messages stay last: what they wait for comes from the transports.
+    sources_.insert(sources_.end() - (polls_messages_ ? 1 : 0), &transport);
     some_are_eager_ |= !transport.abilities().knows_demand;
     has_cancellation_points_ |= transport.abilities().has_cancellation_points;
 }

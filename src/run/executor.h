@@ -265,6 +265,7 @@ class Executor {
     std::vector<CompletionSource*> sources_;
     std::vector<Transport*> routes_;
     TaggedMessages messages_;
+    bool polls_messages_ = false;
     const std::size_t job_ranks_;
     FailureNotices failures_;
     std::uint32_t expected_groups_ = 1;

@@ -62,6 +62,7 @@ bool Bridges::watch(const Bridge& bridge) {
 }
 
 std::unique_ptr<Bridges::Bridge> Bridges::remove(const Bridge& bridge) {
+    for (const auto& transport : bridge.transports) removed_changes_ += transport->next_changes();
     std::erase_if(parts_, [&](const Carrier& part) { return part.bridge == &bridge; });
     for (std::size_t r = 0; r < bridge.numbers.size(); ++r) {
         if (bridge.routes[r] != nullptr) routes_[static_cast<std::size_t>(bridge.numbers[r])] = {};
@@ -90,6 +91,12 @@ std::size_t Bridges::poll(std::span<Completion> done) {
         taken += some;
     }
     return taken;
+}
+
+std::uint64_t Bridges::next_changes() const {
+    std::uint64_t changes = removed_changes_;
+    for (const Carrier& part : parts_) changes += part.transport->next_changes();
+    return changes;
 }
 
 int Bridges::wait_fd(Sleeper sleeper) const {

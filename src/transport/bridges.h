@@ -51,6 +51,15 @@ class Bridges final : public Transport {
         const Route& from = route_of(lane.peer);
         return from.transport->post_recv({from.rank, lane.stream}, data, token);
     }
+    NextMessage next_on(const Lane& lane) override {
+        const Route& from = route_of(lane.peer);
+        return from.transport->next_on({from.rank, lane.stream});
+    }
+    std::uint64_t next_changes() const override;
+    void expect_from(Rank peer, int change) override {
+        const Route& from = route_of(peer);
+        from.transport->expect_from(from.rank, change);
+    }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
@@ -89,6 +98,7 @@ class Bridges final : public Transport {
     std::size_t first_ = 0;       // where the next poll begins
     std::vector<Route> routes_;   // by number
     bool keeps_unknown_ = true;
+    std::uint64_t removed_changes_ = 0;  // next_changes() of removed bridges: it never falls
     std::array<Fd, 2> sleepers_;  // epoll: the parts' wait_fd()
 };
 

@@ -265,9 +265,9 @@ class Transport : public CompletionSource {
 
     // --- For receives from any source, which are not posted before a message is here ---
 
-    virtual NextMessage next_on(const Lane&) { return NextMessage::none; }
+    virtual NextMessage next_on(const Lane& lane) = 0;
     // Grows whenever next_on() of any lane may have changed.
-    virtual std::uint64_t next_changes() const { return 0; }
+    virtual std::uint64_t next_changes() const = 0;
     // So many more receives, or fewer, may be for a message of this peer: it is reached, demanded
     // from and watched as if they were posted. May throw if it is more; then nothing has happened.
     virtual void expect_from(Rank /*peer*/, int /*change*/) {}

@@ -232,6 +232,87 @@ void many(int rounds) {
     EXPECT(weft_finalize() == WEFT_OK);
 }
 
+// Each member sends two messages with either tag to every one, itself too. Those with tag 0 are
+// received from any source; of those with tag 1, one of each rank from the rank that is named, by
+// receives that wait behind one from any source.
+struct Talk {
+    std::size_t words;
+    int ranks = 0;
+    std::vector<std::int64_t> sent;
+    std::vector<std::vector<std::int64_t>> got;
+    std::vector<int> sources;
+    std::vector<weft_request> requests;
+
+    Talk(weft_comm comm, std::size_t length) : words(length) {
+        int own = -1;
+        EXPECT(weft_comm_rank(comm, &own) == WEFT_OK);
+        EXPECT(weft_comm_size(comm, &ranks) == WEFT_OK);
+        sent.assign(words, own);
+        const auto size = static_cast<std::size_t>(4 * ranks);
+        got.assign(size, std::vector<std::int64_t>(words, -1));
+        sources.assign(size, -1);
+        for (int i = 0; i < 4 * ranks; ++i) {
+            const int tag = i % 2;
+            std::int64_t* const into = got[static_cast<std::size_t>(i)].data();
+            int& source = sources[static_cast<std::size_t>(i)];
+            weft_request& request = requests.emplace_back();
+            const bool is_named = tag == 1 && i / 2 >= 1 && i / 2 <= ranks;
+            if (is_named) source = i / 2 - 1;
+            EXPECT((is_named ? weft_irecv(into, words, WEFT_INT64, source, tag, comm, &request)
+                             : weft_irecv_any(into, words, WEFT_INT64, tag, &source, comm,
+                                              &request)) == WEFT_OK);
+        }
+        for (int i = 0; i < 4 * ranks; ++i)
+            EXPECT(weft_isend(sent.data(), words, WEFT_INT64, i / 4, i % 2, comm,
+                              &requests.emplace_back()) == WEFT_OK);
+    }
+    // (The limit: a message that nothing looks for is found by no later one.)
+    void end() {
+        EXPECT(weft_waitall_until(requests.size(), requests.data(), nullptr,
+                                  weft::now_ns() + patience_ns) == WEFT_OK);
+        std::vector<int> from(static_cast<std::size_t>(ranks));
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            EXPECT(sources[i] >= 0 && sources[i] < ranks);
+            ++from[static_cast<std::size_t>(sources[i])];
+            for (const std::int64_t word : got[i]) EXPECT(word == sources[i]);
+        }
+        for (const int messages : from) EXPECT(messages == 4);
+    }
+};
+
+// Messages over all groups at a time, and before and after the process has its first one with
+// another job. At last processes 1 and 2 leave, and nothing comes for process 0 any more.
+void messages(int) {
+    std::vector<Group> groups;
+    for (const Members& members : every_group) {
+        Group group(members);
+        if (group.is_member()) {
+            group.make();
+            groups.push_back(std::move(group));
+        }
+        if (groups.empty()) continue;  // the process has joined no job
+        for (const std::size_t words : {std::size_t{1}, std::size_t{100'000}}) {
+            std::vector<Talk> talks;
+            talks.reserve(groups.size() + 1);
+            for (auto one = groups.rbegin(); one != groups.rend(); ++one)
+                talks.emplace_back(one->comm, words);
+            talks.emplace_back(weft_comm_self(), words);
+            for (Talk& talk : talks) talk.end();
+            // A receive from any source would take what the next round sends.
+            for (const Group& one : groups) EXPECT(weft_barrier(one.comm) == WEFT_OK);
+        }
+    }
+    if (world_rank == 0) {
+        std::int64_t word = 0;
+        weft_request request = WEFT_REQUEST_NULL;
+        EXPECT(weft_irecv_any(&word, 1, WEFT_INT64, 0, nullptr, groups.back().comm, &request) ==
+               WEFT_OK);
+        EXPECT(weft_wait_until(&request, weft::now_ns() + patience_ns) == WEFT_BROKEN_RANK);
+        EXPECT(std::strstr(weft_last_detail(), " of the group died or left"));
+    }
+    EXPECT(weft_finalize() == WEFT_OK);
+}
+
 // A failure names the group and the rank there, and leaves the other groups alone.
 void failure(int) {
     std::vector<Group> groups;
@@ -303,6 +384,7 @@ constexpr Case cases[] = {
     {"in_order", 3, in_order},
     {"many", ranks_max, many},
     {"failure", 3, failure},
+    {"messages", 3, messages},
     {"killed", 3, killed},
 };
 

@@ -28,6 +28,8 @@ INSTANTIATE_TEST_SUITE_P(Jobs, GroupsOfSeveralJobs,
 
 TEST_P(GroupsOfSeveralJobs, MayBeMadeInAnyOrder) { expect("in_order 0 1 2 3 4 5"); }
 
+TEST_P(GroupsOfSeveralJobs, CarryMessagesFromAnySource) { expect("messages 0"); }
+
 TEST_P(GroupsOfSeveralJobs, LeaveNothingBehind) {
     if (!runs_all() && std::get<1>(GetParam()) != std::string("thread"))
         GTEST_SKIP() << "with this engine only in a run of all tests";

@@ -37,6 +37,8 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     // Failure notices have nowhere to go here.
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
     std::size_t poll(std::span<Completion> done) override {
         std::size_t reported = 0;
         while (!reported_.empty() && reported < done.size()) {

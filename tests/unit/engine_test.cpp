@@ -30,6 +30,8 @@ class FakeTransport : public Transport {
     Abilities abilities() const override { return {}; }
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
     std::size_t poll(std::span<Completion>) override {
         if (work > 0) --work;
         if (std::this_thread::get_id() == caller) ++polls_of_caller;
@@ -61,6 +63,8 @@ class WorkEndedByAnother final : public Transport {
     Abilities abilities() const override { return {.can_sleep = true}; }
     Posted post_send(const Lane&, Bytes, Token) override { return Posted::pending; }
     Posted post_recv(const Lane&, MutBytes, Token) override { return Posted::pending; }
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
     std::size_t poll(std::span<Completion>) override {
         if (program_sleeps_ && std::this_thread::get_id() != program_) has_work_ = false;
         return 0;

@@ -268,4 +268,74 @@ TEST(Executor, HasRoomForAllPeersThatAreOwedSomething) {
     EXPECT_EQ(executor.owed_ranks(), (std::vector<Rank>{1, 2, 3}));
 }
 
+// --- Messages of the program ---------------------------------------------------------------------
+
+// Takes receives, and counts the looks for messages.
+class Watched final : public ForwardingTransport {
+  public:
+    using ForwardingTransport::ForwardingTransport;
+    NextMessage next_on(const Lane&) override {
+        ++looks;
+        return NextMessage::none;
+    }
+    int looks = 0;
+
+  private:
+    Posted receive(const Lane&, MutBytes, const Combination*, Token) override {
+        return Posted::pending;
+    }
+};
+
+class ExecutorMessages : public ::testing::Test {
+  protected:
+    ExecutorMessages() {
+        group_.context = 1;
+        group_.members = {0, 1};
+    }
+    void start(Rank peer, int tag, bool sends = false) {
+        weft::Run& run = *runs_.emplace_back(std::make_unique<weft::Run>(schedule_));
+        run.make_message();
+        TaggedMessage& message = *run.message();
+        message.stream = stream_of_tag(1, tag);
+        message.peer = peer;
+        message.sends = sends;
+        counting = true;
+        executor_.start_message(run, stream_);
+        counting = false;
+    }
+    static Schedule join_alone() {
+        ScheduleBuilder builder(0, 2);
+        builder.join({});
+        return *builder.seal();
+    }
+
+    SimNetwork network_{2, 1, {}};
+    SimTransport sim_{network_, 0};
+    Watched transport_{sim_};
+    Executor executor_{0, {&transport_}, {nullptr, &transport_}};
+    const Schedule schedule_ = join_alone();
+    Group group_;
+    Stream stream_{group_, 0};
+    std::vector<std::unique_ptr<weft::Run>> runs_;
+};
+
+TEST_F(ExecutorMessages, ArePolledOnceAndLastWhateverTransportsCome) {
+    SimNetwork other(1, 1, {});
+    SimTransport added(other, 0);
+    const auto meet = [&] {
+        start(0, 5, /*sends=*/true);
+        start(0, 5);
+        executor_.progress();
+        for (const auto& run : runs_) EXPECT_TRUE(run->is_done());
+    };
+    meet();
+    executor_.add_transport(added);
+    allocations = 0;
+    meet();
+    EXPECT_EQ(allocations, 0);
+    ASSERT_EQ(executor_.sources().size(), 3u);
+    EXPECT_EQ(executor_.sources()[1], &added);
+    EXPECT_STREQ(executor_.sources()[2]->name(), "messages");
+}
+
 }  // namespace weft::test::executor_test

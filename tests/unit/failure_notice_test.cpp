@@ -43,6 +43,8 @@ class OneNoticeAPoll final : public Transport {
         }
         return reported;
     }
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
     void cancel_context(std::uint64_t) override {}
     void close_context(std::uint64_t) override {}
     void open_context(std::uint64_t) override {}
@@ -126,6 +128,8 @@ class Reluctant final : public Transport {
         done[0] = {.token = token_, .peer = 1};
         return 1;
     }
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
     void cancel_context(std::uint64_t) override {}
     void close_context(std::uint64_t) override {}
     void open_context(std::uint64_t) override {}

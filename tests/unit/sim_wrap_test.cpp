@@ -229,6 +229,8 @@ struct Rogue final : Transport {
     void open_context(std::uint64_t) override {}
     void close_context(std::uint64_t) override {}
     void buffer_unknown(bool) override {}
+    NextMessage next_on(const Lane&) override { return NextMessage::none; }
+    std::uint64_t next_changes() const override { return 0; }
 
     std::vector<Token> tokens;
     std::vector<Completion> to_report;
