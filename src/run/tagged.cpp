@@ -33,11 +33,19 @@ Completion completion_of(const TaggedMessage& message, Rank peer) {
 Posted TaggedMessages::start(TaggedMessage& message) {
     message.met = any_source;
     message.code = WEFT_OK;
-    if (kept_ > 0 || message.is_from_any()) return start_in_turn(message);
+    if (message.is_from_any() || keeps_before(message)) return start_in_turn(message);
     const Posted posted = post(message, message.peer);
     if (posted == Posted::busy) [[unlikely]]
         return start_in_turn(message);
     return posted;
+}
+
+// (Other tags need no lane here: a program may have many.)
+bool TaggedMessages::keeps_before(const TaggedMessage& message) {
+    if (kept_ == 0) [[likely]]
+        return false;
+    const TagLane* lane = lanes_.find_existing(message.stream.packed());
+    return lane != nullptr && !(message.sends ? lane->sends : lane->receives).empty();
 }
 
 TaggedMessages::TagLane& TaggedMessages::lane_of(const TaggedMessage& message) {
@@ -67,7 +75,11 @@ Posted TaggedMessages::keep(List& kept, TaggedMessage& message) {
 
 // Busy: it must be kept.
 Posted TaggedMessages::try_post(TaggedMessage& message) {
-    if (!message.is_from_any()) return post(message, message.peer);
+    if (!message.is_from_any()) {
+        const Posted posted = post(message, message.peer);
+        tries_again_ |= posted == Posted::busy;
+        return posted;
+    }
     const std::vector<Rank>& members = message.run->stream()->group().members;
     const auto ranks = static_cast<std::uint32_t>(members.size());
     Rank gone = any_source;
@@ -150,16 +162,17 @@ std::uint64_t TaggedMessages::changes() const {
 
 std::size_t TaggedMessages::poll(std::span<Completion> done) {
     std::size_t reported = 0;
-    // (Those that are not from any source wait for one that is, or a transport was busy.)
-    if (kept_ > from_any_ || has_news()) {
+    if (tries_again_ || has_news()) {
         const std::uint64_t changes_before = changes();
-        was_busy_ = false;
+        was_busy_ = tries_again_ = false;
         lanes_.for_each([&](TagLane& lane) {
             reported += post_kept(lane.sends, done.subspan(reported));
             reported += post_kept(lane.receives, done.subspan(reported));
         });
-        // Else the executor polls again at once.
-        if (reported < done.size()) changes_seen_ = changes_before;
+        if (reported < done.size())
+            changes_seen_ = changes_before;
+        else
+            tries_again_ = true;  // some were not looked at; the executor polls again at once
     }
     for (; !ended_.empty() && reported < done.size(); ++reported)
         done[reported] = completion_of(*ended_.take_first(), rank_);

@@ -68,6 +68,7 @@ class TaggedMessages final : public CompletionSource {
         }
     };
 
+    bool keeps_before(const TaggedMessage& message);
     TagLane& lane_of(const TaggedMessage& message);
     Posted start_in_turn(TaggedMessage& message);
     Posted keep(List& kept, TaggedMessage& message);
@@ -92,7 +93,8 @@ class TaggedMessages final : public CompletionSource {
     std::size_t from_any_ = 0;        // and those of them from any source
     std::uint64_t own_sends_ = 0;     // that had to wait, so far
     std::uint64_t changes_seen_ = 0;  // when the lanes were last looked at
-    bool was_busy_ = false;           // a transport, when a message was here for one of them
+    bool was_busy_ = false;           // a transport, when a message was here for one of them,
+    bool tries_again_ = false;        // or for one whose peer is known: others wait behind one
     std::uint32_t turn_ = 0;          // where the next look at a communicator's ranks begins
     List ended_;                      // to be reported
 };

@@ -319,6 +319,18 @@ class ExecutorMessages : public ::testing::Test {
     std::vector<std::unique_ptr<weft::Run>> runs_;
 };
 
+TEST_F(ExecutorMessages, OfOtherTagsNeedNothingMoreWhileOneFromAnySourceWaits) {
+    start(any_source, 0);
+    start(1, 0);  // behind it
+    allocations = 0;
+    for (int tag = 1; tag <= 1000; ++tag) start(1, tag);
+    EXPECT_EQ(allocations, 0);
+    executor_.progress();
+    transport_.looks = 0;
+    for (int i = 0; i < 10; ++i) executor_.progress();
+    EXPECT_EQ(transport_.looks, 0) << "nothing has come";
+}
+
 TEST_F(ExecutorMessages, ArePolledOnceAndLastWhateverTransportsCome) {
     SimNetwork other(1, 1, {});
     SimTransport added(other, 0);
