@@ -1,6 +1,7 @@
 #include "communicator/communicator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <new>
 
@@ -29,12 +30,17 @@ const Torus* torus_of(const Host& host, const Group& group) {
     return is_whole ? host.torus : nullptr;
 }
 
-// What the messages of a run do not take, because of their wire format.
-std::int64_t saved_bytes(const Schedule& schedule, WireFormat format) {
-    if (format == WireFormat::exact) return 0;
-    const WireBlock block = wire_block(format);
-    const std::int64_t sent = schedule.sent_bytes();
-    return sent / block.bytes * block.elements * static_cast<std::int64_t>(sizeof(float)) - sent;
+// What the messages of a run do not take, because of their wire format. (Those by which the calls
+// of all ranks are compared are exact.)
+std::int64_t saved_bytes(const Schedule& schedule, const Signature& call, const CallContext& place,
+                         bool is_checked) {
+    if (call.wire == WireFormat::exact) return 0;
+    const std::int64_t count = call.bytes / static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t encoded = wire_block(call.wire).bytes_of(count);  // call.bytes become these
+    const std::int64_t sent =
+        schedule.sent_bytes() - (is_checked ? Agreement::sent_bytes(place) : 0);
+    return std::llround(static_cast<double>(sent) * static_cast<double>(call.bytes - encoded) /
+                        static_cast<double>(encoded));
 }
 
 // What a call is turned into. (Its constructor is not implicit: compilers would zero the whole
@@ -115,7 +121,7 @@ Result<CachedSchedule*> Communicator::prepare(const Signature& signature, const 
     Result<Schedule> schedule = build_schedule(signature, place_, settings_.selector, is_checked());
     if (!schedule.is_ok()) return schedule.status();
     CachedSchedule& made = schedules_.insert(signature, std::move(*buffers), std::move(*schedule));
-    made.saved_bytes = saved_bytes(made.schedule, signature.wire);
+    made.saved_bytes = saved_bytes(made.schedule, signature, place_, is_checked());
     return &made;
 }
 

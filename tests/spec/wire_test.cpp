@@ -35,6 +35,7 @@ struct Job {
     std::vector<Floats> recv = {};
     std::vector<float> error = {};         // told by each rank
     std::vector<std::int64_t> saved = {};  // bytes, by each rank
+    bool is_checked = false;
 
     bool reduces() const { return collective == Collective::allreduce; }
     std::size_t contributed() const {
@@ -57,7 +58,7 @@ struct Job {
 
     void run(CommunicatorSettings settings) {
         settings.wire = format;
-        World world(c.ranks, c.seed, sim_options(c.seed), settings);
+        World world(c.ranks, c.seed, sim_options(c.seed), settings, {}, is_checked);
         std::vector<Floats>& send = operands;
         for (Rank rank = 0; rank < c.ranks; ++rank) {
             Floats& own = send.emplace_back(contributed());
@@ -310,6 +311,21 @@ TEST(Wire, CallsThatNoFormatServesAreExact) {
             }
             EXPECT_EQ(world.process(rank).saved_bytes(), 0);
             EXPECT_EQ(world.world(rank).take_wire_error(), 0.0f);
+        }
+    }
+}
+
+// A block of 33 elements has 132 bytes, of which int8 saves 4; bfloat16 saves half.
+TEST(Wire, SavesWhatMessagesDoNotTake) {
+    for (const bool is_checked : {false, true}) {
+        for (const auto format : {WireFormat::int8, WireFormat::bfloat16}) {
+            for (const auto collective : {Collective::allgather, Collective::alltoall}) {
+                Job job = {collective, {.algorithm = {}, .ranks = 2, .count = 33}, format, small};
+                job.is_checked = is_checked;
+                job.run({});
+                const std::int64_t expected = format == WireFormat::int8 ? 4 : 66;
+                EXPECT_EQ(job.saved, (std::vector<std::int64_t>{expected, expected}));
+            }
         }
     }
 }

@@ -154,6 +154,13 @@ void Agreement::add_to(ScheduleBuilder& schedule, const CallContext& place) {
     schedule.fence();
 }
 
+std::int64_t Agreement::sent_bytes(const CallContext& place) {
+    ScheduleBuilder builder(place.rank, place.ranks);
+    add_to(builder, place);
+    Result<Schedule> schedule = builder.seal();
+    return schedule.is_ok() ? schedule->sent_bytes() : 0;
+}
+
 void Agreement::bind(const CallRecord& mine, const Group& group, Binding& binding) {
     mine_ = mine;
     group_ = &group;

@@ -58,6 +58,8 @@ class Agreement {
   public:
     // Adds the exchange and the comparison to an empty schedule. Later operations wait for them.
     static void add_to(ScheduleBuilder& schedule, const CallContext& place);
+    // By this rank, in one exchange.
+    static std::int64_t sent_bytes(const CallContext& place);
 
     // Call before starting such a schedule. `binding` keeps a pointer to this.
     void bind(const CallRecord& mine, const Group& group, Binding& binding);
