@@ -96,7 +96,7 @@ void WeftPlayer::barrier() { must(api_, api_.barrier.call(comm_), "weft_barrier"
 double WeftPlayer::unexpected_messages() const {
     if (&api_ != &own_api) return Player::unexpected_messages();
     std::uint64_t sum = 0;
-    for (const auto& transport : c_api::current_process()->transports())
+    for (const Transport* transport : c_api::current_process()->executor().transports())
         sum += transport->unexpected_messages();
     return static_cast<double>(sum);
 }

@@ -397,7 +397,8 @@ weft_status weft_get_statistics(weft_statistics* statistics) {
         counted.struct_bytes = sizeof counted;
         counted.operations = process.executor().started();
         counted.offloaded = offload ? offload->begun() : 0;
-        for (const auto& transport : process.transports()) {
+        // (Also those to processes of other jobs.)
+        for (const Transport* transport : process.executor().transports()) {
             const Usage usage = transport->usage();
             counted.unexpected_messages += transport->unexpected_messages();
             counted.connections += usage.connections;

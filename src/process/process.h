@@ -61,7 +61,6 @@ class Process {
     Executor& executor() { return executor_; }
     // The transport that reaches rank `peer` of the job; null for this rank.
     const Transport* route(Rank peer) const { return executor_.route(peer); }
-    const std::vector<std::unique_ptr<Transport>>& transports() const { return transports_; }
     // Takes a share of this rank's dedicated connections for a new communicator, until it is given
     // back. Communicators give theirs back when they end.
     DedicatedShare offer_dedicated();

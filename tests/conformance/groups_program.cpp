@@ -280,6 +280,17 @@ struct Talk {
     }
 };
 
+// Process 2 is alone in its job.
+void expect_statistics(std::size_t groups) {
+    if (world_rank != 2) return;
+    weft_statistics counted{};
+    counted.struct_bytes = sizeof counted;
+    EXPECT(weft_get_statistics(&counted) == WEFT_OK);
+    EXPECT(counted.connections >= groups);
+    EXPECT(counted.descriptors > 0 && counted.memory_bytes > 0);
+    EXPECT(counted.unexpected_messages > 0);
+}
+
 // Messages over all groups at a time, and before and after the process has its first one with
 // another job. At last processes 1 and 2 leave, and nothing comes for process 0 any more.
 void messages(int) {
@@ -298,6 +309,7 @@ void messages(int) {
                 talks.emplace_back(one->comm, words);
             talks.emplace_back(weft_comm_self(), words);
             for (Talk& talk : talks) talk.end();
+            expect_statistics(groups.size());
             // A receive from any source would take what the next round sends.
             for (const Group& one : groups) EXPECT(weft_barrier(one.comm) == WEFT_OK);
         }

@@ -236,7 +236,7 @@ void print_job() {
                        ": met all others in " + std::to_string(met_ns / 1000) + " us, " +
                        std::to_string(open_descriptors()) + " descriptors in all";
     process.engine().call([&] {
-        for (const auto& transport : process.transports()) {
+        for (const Transport* transport : process.executor().transports()) {
             const Usage usage = transport->usage();
             text += std::string("; ") + transport->name() + ": " + usage_text(usage);
             for (const auto& [why, callers] : usage.turned_away) {
