@@ -219,8 +219,8 @@ weft_status weft_finalize(void) {
             if (engine.wait_until([&] { return !executor.has_work(); }, {.interruptible = false}) ==
                 WEFT_TIMED_OUT) {
                 return failure(WEFT_TIMED_OUT,
-                               "%s of the job did not take all messages of completed operations",
-                               listed(executor.owed_ranks()).c_str());
+                               "%s did not take all messages of completed operations",
+                               listed_processes(executor.owed_ranks(), process->ranks()).c_str());
             }
             return ok;
         });

@@ -358,9 +358,9 @@ std::string Communicator::vain_call(Rank lost) const {
     const Transport* const route = lost >= 0 ? host_.executor.route(lost) : nullptr;
     const std::string call = route != nullptr ? route->vain_call(lost) : "";
     if (call.empty()) return "";
-    const Rank own = group_.members[static_cast<std::size_t>(rank())];
-    return "; rank " + std::to_string(own) + " of the job has called it in vain at " + call +
-           " (WEFT_INTERFACES chooses other interfaces)";
+    const NamedRank own = name_of(group_, group_.members[static_cast<std::size_t>(rank())]);
+    return "; rank " + std::to_string(own.rank) + " of the " + own.of +
+           " has called it in vain at " + call + " (WEFT_INTERFACES chooses other interfaces)";
 }
 
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {

@@ -48,6 +48,17 @@ std::string listed(const std::vector<Rank>& ranks) {
     return list;
 }
 
+std::string listed_processes(std::vector<Rank> numbers, Rank job_ranks) {
+    const auto first = std::ranges::lower_bound(numbers, job_ranks);
+    const auto others = numbers.end() - first;
+    numbers.erase(first, numbers.end());
+    std::string list = numbers.empty() ? "" : listed(numbers) + " of the job";
+    if (!numbers.empty() && others > 0) list += " and ";
+    if (others == 1) list += "a process of another job";
+    if (others > 1) list += std::to_string(others) + " processes of other jobs";
+    return list;
+}
+
 CachedSchedule::~CachedSchedule() {
     for (const auto& request : requests) table.remove(request->place);
 }

@@ -28,6 +28,9 @@ std::string name_of_message(bool sends, Rank peer, int tag);
 
 // "rank 1", "ranks 1, 2, 3, 4, ..."
 std::string listed(const std::vector<Rank>& ranks);
+// The same of numbers of processes, in ascending order, of which those behind the job's ranks are
+// known to this process alone: "ranks 1, 2 of the job and 3 processes of other jobs".
+std::string listed_processes(std::vector<Rank> numbers, Rank job_ranks);
 
 struct Request : Run {
     explicit Request(CachedSchedule& prepared);

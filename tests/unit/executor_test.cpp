@@ -2,6 +2,7 @@
 // and that nothing is allocated while a run is started and advanced.
 #include "run/executor.h"
 
+#include "communicator/request.h"
 #include "lab/wrap/forwarding.h"
 #include "schedule/builder.h"
 #include "support/counting_new.h"
@@ -266,6 +267,12 @@ TEST(Executor, HasRoomForAllPeersThatAreOwedSomething) {
     Owing transport(sim);
     const Executor executor(0, {&transport}, {nullptr, &transport, &transport, &transport});
     EXPECT_EQ(executor.owed_ranks(), (std::vector<Rank>{1, 2, 3}));
+}
+
+TEST(Executor, OwesProcessesOfOtherJobsThatHaveNoNumberThere) {
+    EXPECT_EQ(listed_processes({1}, 2), "rank 1 of the job");
+    EXPECT_EQ(listed_processes({0, 1, 5}, 2), "ranks 0, 1 of the job and a process of another job");
+    EXPECT_EQ(listed_processes({2, 5}, 2), "2 processes of other jobs");
 }
 
 // --- Messages of the program ---------------------------------------------------------------------
