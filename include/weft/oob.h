@@ -90,7 +90,8 @@ typedef struct weft_oob {
  *           rank.
  *           WEFT_REFUSED_UNSUPPORTED: a function of `oob` failed; or WEFT_ENGINE=thread with
  *           WEFT_TRANSPORT=mpi and an MPI below MPI_THREAD_MULTIPLE; or WEFT_TRANSPORT is mpi or
- *           ucx, and the group has processes of several jobs.
+ *           ucx, and the group has processes of several jobs; or a thread asked for signals
+ *           (weft_scheduler_signal), and not all these processes are reached by tcp.
  *           WEFT_REFUSED_SETTING, WEFT_REFUSED_MEMORY, WEFT_BROKEN_*: as weft_init.
  *           *comm is untouched unless WEFT_OK.
  */

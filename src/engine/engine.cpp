@@ -343,4 +343,9 @@ Status Engine::signal_arrivals(int signal) {
     return ok;
 }
 
+void Engine::signal_arrivals_of(Transport& transport) {
+    if (const int thread = listeners_.signalled_thread(); thread != 0)
+        transport.signal_arrivals(listeners_.signal_number(), thread);
+}
+
 }  // namespace weft

@@ -220,6 +220,9 @@ class Engine : private Exclusion {
     // In a call: what arrives sends this signal to the calling thread of the operating system;
     // 0: no more.
     Status signal_arrivals(int signal);
+    bool signals_arrivals() const { return listeners_.signalled_thread() != 0; }
+    // The same for a transport that has come, or has more connections.
+    void signal_arrivals_of(Transport& transport);
     // In a call: the program waits outside of the library for so many more runs, or fewer. What
     // comes for them wakes the progress thread, and what they lack is demanded.
     void await_outside(std::int32_t change);

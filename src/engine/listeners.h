@@ -33,6 +33,7 @@ class Listeners {
         signal_ = signal;
         thread_ = signal == 0 ? 0 : thread;
     }
+    int signal_number() const { return signal_; }
     int signalled_thread() const { return thread_; }  // 0: none
     // Something has happened in another thread than that one, which has taken what had come.
     void signal() const;

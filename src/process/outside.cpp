@@ -25,6 +25,13 @@ Outside::Bridge& Outside::find(std::uint64_t id) {
 
 Status Outside::add(Bridge bridge, std::unique_ptr<Bridges::Bridge> transports, Rank own_rank,
                     std::span<const std::string> nodes) {
+    for (const auto& transport : transports->transports) {
+        if (!engine_.signals_arrivals() || transport->abilities().can_signal) continue;
+        return failure(WEFT_REFUSED_UNSUPPORTED,
+                       "what arrives over transport %s from processes of other jobs sends no "
+                       "signals, which a thread asked for (weft_scheduler_signal); expected tcp",
+                       transport->name());
+    }
     if (!bridges_) {
         Result<std::unique_ptr<Bridges>> made = Bridges::create();
         if (!made.is_ok()) return made.status();
@@ -58,6 +65,7 @@ Status Outside::add(Bridge bridge, std::unique_ptr<Bridges::Bridge> transports, 
     topology_ = std::move(topology);
     bridge.transports = added;
     known_.push_back(std::move(bridge));
+    engine_.signal_arrivals_of(*bridges_);
     engine_.sources_changed();
     return ok;
 }

@@ -52,8 +52,9 @@ class Outside {
     std::vector<std::uint64_t> reaching(std::span<const std::uint64_t> processes) const;
     // REQUIRES: it is there.
     Bridge& find(std::uint64_t id);
-    // A new bridge, and by rank the node of each of its processes. Refused if there are no
-    // descriptors. May throw. Then nothing has happened.
+    // A new bridge, and by rank the node of each of its processes. Refused if a thread asked for
+    // signals, which one of its transports cannot send, or if there are no descriptors. May throw.
+    // Then nothing has happened.
     Status add(Bridge bridge, std::unique_ptr<Bridges::Bridge> transports, Rank own_rank,
                std::span<const std::string> nodes);
     // A communicator uses the bridge, or has ended.

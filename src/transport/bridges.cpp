@@ -99,6 +99,15 @@ std::uint64_t Bridges::next_changes() const {
     return changes;
 }
 
+bool Bridges::can_signal() const {
+    return std::ranges::all_of(
+        parts_, [](const Carrier& part) { return part.transport->abilities().can_signal; });
+}
+
+void Bridges::signal_arrivals(int signal, int thread) {
+    for (const Carrier& part : parts_) part.transport->signal_arrivals(signal, thread);
+}
+
 int Bridges::wait_fd(Sleeper sleeper) const {
     WEFT_ASSERT(sleeper != Sleeper::none);
     return sleepers_[sleeper == Sleeper::thread ? 0 : 1].get();

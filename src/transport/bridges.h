@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/fd.h"
@@ -42,7 +43,11 @@ class Bridges final : public Transport {
     const char* name() const override { return "bridges"; }
     Usage usage() const override;
     std::uint64_t unexpected_messages() const override;
-    Abilities abilities() const override { return {.can_sleep = true}; }
+    std::string vain_call(Rank number) const override {
+        const Route& to = route_of(number);
+        return to.transport->vain_call(to.rank);
+    }
+    Abilities abilities() const override { return {.can_sleep = true, .can_signal = can_signal()}; }
     Posted post_send(const Lane& lane, Bytes data, Token token) override {
         const Route& to = route_of(lane.peer);
         return to.transport->post_send({to.rank, lane.stream}, data, token);
@@ -60,6 +65,7 @@ class Bridges final : public Transport {
         const Route& from = route_of(peer);
         from.transport->expect_from(from.rank, change);
     }
+    void signal_arrivals(int signal, int thread) override;
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
@@ -92,6 +98,8 @@ class Bridges final : public Transport {
         return route;
     }
     bool watch(const Bridge& bridge);
+    // All of them can, so far.
+    bool can_signal() const;
 
     std::vector<std::unique_ptr<Bridge>> bridges_;
     std::vector<Carrier> parts_;  // of all bridges
@@ -99,7 +107,7 @@ class Bridges final : public Transport {
     std::vector<Route> routes_;   // by number
     bool keeps_unknown_ = true;
     std::uint64_t removed_changes_ = 0;  // next_changes() of removed bridges: it never falls
-    std::array<Fd, 2> sleepers_;  // epoll: the parts' wait_fd()
+    std::array<Fd, 2> sleepers_;         // epoll: the parts' wait_fd()
 };
 
 }  // namespace weft

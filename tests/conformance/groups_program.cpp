@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <weft/scheduler.h>
 #include <weft/weft.h>
 
 #include <algorithm>
@@ -348,6 +349,59 @@ void failure(int) {
     EXPECT(weft_finalize() == WEFT_OK);
 }
 
+// A thread that gets a signal for what arrives gets it for groups that come later, too; or they are
+// refused, where the transport sends none.
+void signals(int refuses) {
+    sigset_t arrival;
+    sigemptyset(&arrival);
+    sigaddset(&arrival, SIGUSR1);
+    const auto nothing = [](void*) {};
+    const weft_scheduler scheduler = {
+        .current = [](void*) -> void* { return nullptr; },
+        .suspend = nothing,
+        .resume = [](void*, void*) {},
+        .yield = nothing,
+        .spawn = nullptr,
+        .state = nullptr,
+    };
+    Group job({0, 1});
+    Group group({1, 2});
+    if (world_rank == 2) {
+        EXPECT(weft_init() == WEFT_OK);
+        EXPECT(sigprocmask(SIG_BLOCK, &arrival, nullptr) == 0);
+        EXPECT(weft_scheduler_attach(&scheduler) == WEFT_OK);
+        EXPECT(weft_scheduler_signal(SIGUSR1) == WEFT_OK);
+    } else {
+        job.make();
+    }
+    if (group.is_member() && refuses != 0) {
+        EXPECT(group.try_make() == WEFT_REFUSED_UNSUPPORTED);
+        EXPECT(std::strstr(weft_last_detail(), "sends no signals, which a thread asked for"));
+    } else if (group.is_member()) {
+        group.make();
+        EXPECT(weft_barrier(group.comm) == WEFT_OK);
+        std::int64_t word = 5;
+        weft_request request = WEFT_REQUEST_NULL;
+        if (world_rank == 2) {
+            EXPECT(weft_irecv(&word, 1, WEFT_INT64, 0, 0, group.comm, &request) == WEFT_OK);
+            const timespec now{};
+            const timespec patience{patience_ns / 1'000'000'000, 0};
+            while (sigtimedwait(&arrival, nullptr, &now) > 0) continue;
+            ++shared->ready;
+            EXPECT(sigtimedwait(&arrival, nullptr, &patience) == SIGUSR1);
+        } else {
+            EXPECT(wait_for(shared->ready, 1));
+            EXPECT(weft_isend(&word, 1, WEFT_INT64, 1, 0, group.comm, &request) == WEFT_OK);
+        }
+        EXPECT(weft_wait(&request) == WEFT_OK);
+    }
+    if (world_rank == 2) {
+        EXPECT(weft_scheduler_signal(0) == WEFT_OK);
+        EXPECT(weft_scheduler_detach() == WEFT_OK);
+    }
+    EXPECT(weft_finalize() == WEFT_OK);
+}
+
 void die(int) {
     shared->dead = 1 + world_rank;
     kill(getpid(), SIGKILL);
@@ -397,6 +451,7 @@ constexpr Case cases[] = {
     {"many", ranks_max, many},
     {"failure", 3, failure},
     {"messages", 3, messages},
+    {"signals", 3, signals},
     {"killed", 3, killed},
 };
 

@@ -46,6 +46,18 @@ TEST_P(GroupsOfSeveralJobs, OutliveAProcessThatIsKilled) {
     expect("killed" + times);
 }
 
+TEST(GroupsOfSeveralJobsOverShm, AreRefusedWhereAThreadGetsSignals) {
+    expect_success("WEFT_TRANSPORT=shm " WEFT_BUILD_DIR
+                   "/tests/conformance/groups_program signals 1");
+}
+
+#if WEFT_HAS_TCP
+TEST(GroupsOfSeveralJobsOverTcp, SendSignals) {
+    expect_success("WEFT_TRANSPORT=tcp " WEFT_BUILD_DIR
+                   "/tests/conformance/groups_program signals 0");
+}
+#endif
+
 // They are not where messages of several jobs go.
 TEST(GroupsOfSeveralJobsOverUcx, AreRefused) {
     if (const std::string absence = ucx_absence("tcp"); !absence.empty()) GTEST_SKIP() << absence;
