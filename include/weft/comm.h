@@ -282,11 +282,14 @@ WEFT_API weft_status weft_comm_free(weft_comm* comm);
  * had ended keep their results. Communicators made from `comm`, and all others, go on, except one
  * that a rank is making from `comm` in this moment.
  *
- * Calling   any thread, at any time, also while others wait on `comm`. Does not block, with two
+ * Calling   any thread, at any time, also while others wait on `comm`. Does not block, with three
  *           exceptions: over UCX a transfer that has begun cannot be cancelled, and the call waits
  *           for its end, for WEFT_PEER_TIMEOUT at most; and an operation whose function of the
  *           program (weft_op_create, weft_schedule_call) runs in another thread ends when that
- *           returns: until then its request is pending and its buffers are in use.
+ *           returns: until then its request is pending and its buffers are in use; and with the
+ *           engines kernel, kernel:own and auto the call, and all others of the process, wait until
+ *           io_uring has ended what it did, for 10 s at most. If it has not ended then, a line on
+ *           standard error says so, and the buffers are still in use.
  * Returns   WEFT_OK; WEFT_REFUSED_ARGUMENT for a null `reason`; WEFT_REFUSED_HANDLE.
  */
 WEFT_API weft_status weft_comm_abort(weft_comm comm, const char* reason);
