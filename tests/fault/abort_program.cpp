@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -33,7 +34,16 @@ bool all_are(std::int64_t value, const std::int64_t* first, std::size_t count) {
 }
 
 struct Operation {
-    enum Kind { allreduce, persistent_allreduce, allgather, bcast, alltoall, kinds };
+    enum Kind {
+        allreduce,
+        persistent_allreduce,
+        allgather,
+        bcast,
+        alltoall,
+        float_allreduce,
+        message,  // from the root to the rank behind it, which receives from any source
+        kinds
+    };
 
     int number = 0;
     Kind kind = allreduce;
@@ -44,6 +54,7 @@ struct Operation {
     bool is_started = false;
 
     int root() const { return number % world_size; }
+    int receiver() const { return (root() + 1) % world_size; }
     std::size_t sent() const {
         return kind == alltoall ? count * static_cast<std::size_t>(world_size) : count;
     }
@@ -71,6 +82,14 @@ struct Operation {
             case allgather: return weft_iallgather(from, into, count, WEFT_INT64, comm, &request);
             case bcast: return weft_ibcast(into, count, WEFT_INT64, root(), comm, &request);
             case alltoall: return weft_ialltoall(from, into, count, WEFT_INT64, comm, &request);
+            case float_allreduce:
+                std::fill_n(reinterpret_cast<float*>(send.data()), count, 1.0f);
+                return weft_iallreduce(from, into, count, WEFT_FLOAT32, WEFT_SUM, comm, &request);
+            case message:
+                if (world_rank == root())
+                    return weft_isend(from, count, WEFT_INT64, receiver(), number, comm, &request);
+                if (world_rank != receiver()) return WEFT_OK;
+                return weft_irecv_any(into, count, WEFT_INT64, number, nullptr, comm, &request);
             default:
                 return weft_iallreduce(from, into, count, WEFT_INT64, WEFT_SUM, comm, &request);
         }
@@ -78,6 +97,14 @@ struct Operation {
 
     bool is_right() const {
         if (kind == bcast) return all_are(given(number, root()), recv.data(), count);
+        if (kind == message && world_rank != receiver()) return true;
+        if (kind == message) return all_are(given(number, root()), recv.data(), count);
+        if (kind == float_allreduce) {
+            const float* const first = reinterpret_cast<const float*>(recv.data());
+            return std::all_of(first, first + count, [](float one) {
+                return std::abs(one - static_cast<float>(world_size)) < 0.1f;
+            });
+        }
         std::int64_t sum = 0;
         for (int rank = 0; rank < world_size; ++rank) {
             const std::size_t begin = count * static_cast<std::size_t>(rank);
@@ -111,6 +138,7 @@ struct Round {
     bool tests_meanwhile;
     bool is_by_thread;  // while the rank's own thread waits
     bool frees;         // the buffers
+    bool is_encoded;    // float32, in messages
     std::string reason;
 };
 
@@ -180,7 +208,8 @@ Times play(const Round& round, std::vector<Operation>& all) {
                            &elsewhere) == WEFT_OK);
     Times times;
     weft_comm comm = WEFT_COMM_NULL;
-    const weft_status made = weft_comm_dup(world, &comm);
+    const weft_status made =
+        weft_comm_dup_with(world, round.is_encoded ? "wire=int8" : nullptr, &comm);
     const bool is_late = made == WEFT_BROKEN_ABORT;  // others have it, and it is broken already
     EXPECT(made == WEFT_OK || (is_late && world_rank != round.aborter && !round.synchronizes));
     if (is_late) expect_reason(round);
@@ -228,6 +257,7 @@ int main(int argc, char** argv) {
         round.tests_meanwhile = below(2) == 1;
         round.is_by_thread = below(4) == 0;
         round.frees = below(2) == 1;
+        round.is_encoded = below(2) == 1;
         // (Its own thread goes on with barriers, as the others do.)
         if (round.is_by_thread) round.started = operations;
         round.reason = "reason " + std::to_string(i);
