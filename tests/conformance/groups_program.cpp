@@ -447,12 +447,8 @@ struct Case {
     void (*run)(int number);
 };
 constexpr Case cases[] = {
-    {"in_order", 3, in_order},
-    {"many", ranks_max, many},
-    {"failure", 3, failure},
-    {"messages", 3, messages},
-    {"signals", 3, signals},
-    {"killed", 3, killed},
+    {"in_order", 3, in_order}, {"many", ranks_max, many}, {"failure", 3, failure},
+    {"messages", 3, messages}, {"signals", 3, signals},   {"killed", 3, killed},
 };
 
 bool play(const Case& played, int number) {
