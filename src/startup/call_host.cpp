@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/setting.h"
+#include "startup/key_value.h"
 #include "tcp/handshake.h"
 #include "tcp/route.h"
 
@@ -55,10 +56,12 @@ class CallingHost {
 
     Result<Fd> run() {
         while (now_ns() < deadline_ns_) {
-            look_up();
-            for (Attempt& attempt : attempts_) take_turn(attempt);
+            if (!joining_) {
+                look_up();
+                for (Attempt& attempt : attempts_) take_turn(attempt);
+            }
             wait_for_events();
-            if (proven_) return std::move(proven_);
+            if (joined_) return std::move(joined_);
         }
         return out_of_reach();
     }
@@ -126,18 +129,23 @@ class CallingHost {
     }
 
     void wait_for_events() {
-        std::int64_t until_ns = std::min(deadline_ns_, lookup_ns_);
+        std::int64_t until_ns = joining_ ? deadline_ns_ : std::min(deadline_ns_, lookup_ns_);
         std::vector<pollfd> entries;
-        for (const Attempt& attempt : attempts_) {
-            entries.push_back({attempt.socket ? attempt.socket.get() : -1, attempt.events, 0});
-            until_ns = std::min(until_ns, attempt.turn_ns);
+        for (std::size_t i = 0; i < attempts_.size(); ++i) {
+            const Attempt& attempt = attempts_[i];
+            const bool is_watched = attempt.socket && joining_.value_or(i) == i;
+            entries.push_back({is_watched ? attempt.socket.get() : -1, attempt.events, 0});
+            if (!joining_) until_ns = std::min(until_ns, attempt.turn_ns);
         }
         const std::int64_t left_ns = std::max<std::int64_t>(0, until_ns - now_ns());
         const int left_ms = static_cast<int>(left_ns / 1'000'000 + 1);
         if (poll(entries.data(), entries.size(), left_ms) <= 0) return;
-        // (Rank 0, which may have several addresses, takes the first call that is proven.)
-        for (std::size_t i = 0; i < entries.size() && !proven_; ++i) {
-            if (entries[i].revents != 0) go_on(attempts_[i]);
+        // (Rank 0, which may have several addresses, takes the first call that is proven: there is
+        // one at a time.)
+        for (std::size_t i = 0; i < entries.size() && !joined_; ++i) {
+            if (entries[i].revents == 0 || joining_.value_or(i) != i) continue;
+            if (!joining_) go_on(attempts_[i]);
+            if (joining_) hear_answer(attempts_[i]);
         }
     }
 
@@ -153,7 +161,9 @@ class CallingHost {
         attempt.events = tcp::advance(*attempt.handshake, attempt.socket.get());
         if (attempt.events != 0) return;
         if (attempt.handshake->state() == tcp::Handshake::State::proven) {
-            proven_ = std::move(attempt.socket);
+            joining_ = static_cast<std::size_t>(&attempt - attempts_.data());
+            attempt.events = POLLIN;
+            troubles_[attempt.to.text()] = "rank 0 has not answered";
             return;
         }
         if (attempt.handshake->state() == tcp::Handshake::State::going)
@@ -162,6 +172,23 @@ class CallingHost {
         call_later(attempt, why == tcp::Refusal::wrong_key
                                 ? "another job is there, or WEFT_JOB_KEY differs"
                                 : "not Weft (" + std::string(tcp::refusal_name(why)) + ")");
+    }
+
+    // Rank 0 may have dropped the call before it had read the proof: then it is made again.
+    void hear_answer(Attempt& attempt) {
+        WireAnswer answer{};
+        const ssize_t n =
+            recv(attempt.socket.get(), &answer, sizeof answer, MSG_PEEK | MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        if (n <= 0) {
+            joining_.reset();
+            return call_later(attempt, "it hung up");
+        }
+        if (n < static_cast<ssize_t>(sizeof answer)) return;
+        // Another answer is read with what follows (Served).
+        if (answer == WireAnswer::joined)
+            (void)recv(attempt.socket.get(), &answer, sizeof answer, MSG_DONTWAIT);
+        joined_ = std::move(attempt.socket);
     }
 
     Status out_of_reach() const {
@@ -185,7 +212,8 @@ class CallingHost {
     std::int64_t lookup_ns_ = 0;  // when to look the host up again
     std::string trouble_of_name_;
     std::vector<Attempt> attempts_;
-    Fd proven_;                                    // the connection to rank 0
+    std::optional<std::size_t> joining_;           // the attempt that waits for rank 0's answer
+    Fd joined_;                                    // the connection to rank 0
     std::map<std::string, std::string> troubles_;  // of the last call of each address
 };
 
@@ -193,6 +221,25 @@ class CallingHost {
 
 Result<Fd> call_host(const JobRank& place, const MeetingPoint& point, const JobKey& greeting) {
     return CallingHost(place, point, greeting).run();
+}
+
+bool is_of_same_job(std::uint16_t port, const JobKey& greeting) {
+    constexpr Rank any_but_zero = 1;
+    const std::int64_t deadline_ns = now_ns() + second_ns;
+    tcp::Address here = *tcp::Address::parse_host("127.0.0.1");
+    here.set_port(port);
+    const Fd socket(::socket(here.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!socket || (connect(socket.get(), here.get(), here.length) != 0 && errno != EINPROGRESS))
+        return false;
+    tcp::Handshake handshake =
+        tcp::Handshake::caller(greeting, {any_but_zero, 0, probing_connection});
+    for (pollfd entry{socket.get(), POLLOUT, 0}; entry.events != 0;) {
+        const std::int64_t left_ns = deadline_ns - now_ns();
+        if (left_ns <= 0) return false;
+        if (::poll(&entry, 1, static_cast<int>(left_ns / 1'000'000 + 1)) > 0)
+            entry.events = tcp::advance(handshake, socket.get());
+    }
+    return handshake.state() == tcp::Handshake::State::proven;
 }
 
 }  // namespace weft

@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error_text.h"
 #include "base/setting.h"
+#include "startup/call_host.h"
 
 namespace weft {
 namespace {
@@ -69,6 +72,12 @@ Result<std::unique_ptr<CardHost>> CardHost::open(const JobRank& place, const Mee
         host->listener_ = listen_everywhere(port);
         if (host->listener_) return host;
         error = errno;
+        const bool is_last = port == point.ports.back();
+        if (error != EADDRINUSE || is_last || !is_of_same_job(port, greeting)) continue;
+        return failure(WEFT_REFUSED_STATE,
+                       "another job of the same names is starting on this host, at port %u (%s): "
+                       "each needs a port of its own",
+                       port, point.said_by.c_str());
     }
     return failure(WEFT_REFUSED_STATE, "rank 0 cannot listen at %s (%s): %s",
                    point.ports_text().c_str(), point.said_by.c_str(), error_text(error).c_str());
@@ -80,9 +89,13 @@ Result<Fd> CardHost::start() {
         return failure(WEFT_REFUSED_MEMORY, "no descriptor for a socket: %s",
                        error_text(errno).c_str());
     }
+    // (As Fds, neither end is one of the standard streams, into which the program prints.)
     Fd own(ends[0]);
-    Fd other(ends[1]);
-    cards_.join(0, other.release());
+    Fd served(ends[1]);
+    if (!own || !served)
+        return failure(WEFT_REFUSED_MEMORY, "no descriptor for a socket: %s",
+                       error_text(errno).c_str());
+    cards_.join(0, served.release());
     const auto main = [this] {
         try {
             serve();
@@ -117,27 +130,37 @@ void CardHost::serve() {
         drop_slow_callers(now);
         if (!callers_.empty()) until_ns = std::min(until_ns, callers_.front().deadline_ns);
         wait_for_events(until_ns);
+        if (!cards_.awaited()) continue;
         // One that has left can ask no more, so that nobody need wait for it.
-        for (std::size_t rank = 1; rank < ranks_ && cards_.awaited(); ++rank) {
-            if (cards_.has_left(rank)) cards_.rank_ended(rank);
+        for (std::size_t rank = 1; rank < ranks_; ++rank) {
+            if (!cards_.has_left(rank)) continue;
+            cards_.rank_ended(rank);  // now all that wait are answered
+            break;
         }
     }
 }
 
 void CardHost::wait_for_events(std::int64_t until_ns) {
+    // (Of ranks that are here: poll() takes no more entries than a process may have descriptors.)
     std::vector<pollfd> entries{{listener_.get(), POLLIN, 0}};
-    for (std::size_t rank = 0; rank < ranks_; ++rank) entries.push_back(cards_.interest(rank));
+    std::vector<std::size_t> ranks;
+    for (std::size_t rank = 0; rank < ranks_; ++rank) {
+        const pollfd entry = cards_.interest(rank);
+        if (entry.fd < 0) continue;
+        entries.push_back(entry);
+        ranks.push_back(rank);
+    }
     for (const Unproven& caller : callers_)
         entries.push_back({caller.socket.get(), caller.events, 0});
     const std::int64_t left_ns = std::max<std::int64_t>(0, until_ns - now_ns());
     if (poll(entries.data(), entries.size(), static_cast<int>(left_ns / 1'000'000 + 1)) <= 0)
         return;
-    for (std::size_t rank = 0; rank < ranks_; ++rank) {
-        if (const short events = entries[1 + rank].revents; events != 0)
-            cards_.on_ready(rank, events);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (const short events = entries[1 + i].revents; events != 0)
+            cards_.on_ready(ranks[i], events);
     }
     for (std::size_t i = 0; i < callers_.size(); ++i) {
-        if (entries[1 + ranks_ + i].revents != 0) hear(callers_[i]);
+        if (entries[1 + ranks.size() + i].revents != 0) hear(callers_[i]);
     }
     std::erase_if(callers_, [](const Unproven& caller) { return !caller.socket; });
     if (entries[0].revents != 0) accept_callers();
@@ -145,14 +168,18 @@ void CardHost::wait_for_events(std::int64_t until_ns) {
 
 void CardHost::accept_callers() {
     for (std::size_t i = 0; i < ranks_ + strangers_max; ++i) {
-        if (callers_.size() >= ranks_ + strangers_max) callers_.erase(callers_.begin());
+        if (callers_.size() >= ranks_ + strangers_max) make_room();
         Fd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (!socket) {
             if (errno == EINTR || errno == ECONNABORTED) continue;
             if (errno == EAGAIN) return;
-            // Without a descriptor, the oldest caller makes room, or others of this process do.
+            if ((errno == EMFILE || errno == ENFILE) && !std::exchange(said_shortage_, true)) {
+                std::fprintf(stderr, "weft: rank 0 cannot accept another rank's call: %s\n",
+                             error_text(errno).c_str());
+            }
+            // Without a descriptor, a caller makes room, or others of this process do.
             if (callers_.empty()) return static_cast<void>(usleep(10'000));
-            callers_.erase(callers_.begin());
+            make_room();
             continue;
         }
         callers_.push_back(
@@ -160,6 +187,13 @@ void CardHost::accept_callers() {
              tcp::Handshake::listener(greeting_, /*own=*/0, static_cast<Rank>(ranks_)),
              now_ns() + caller_patience_ns, POLLIN});
     }
+}
+
+// Drops the oldest caller that has said nothing, if there is one. (A rank calls again.)
+void CardHost::make_room() {
+    const auto silent = std::ranges::find_if(
+        callers_, [](const Unproven& caller) { return caller.handshake.hello() == nullptr; });
+    callers_.erase(silent != callers_.end() ? silent : callers_.begin());
 }
 
 void CardHost::drop_slow_callers(std::int64_t now) {
@@ -180,6 +214,7 @@ void CardHost::hear(Unproven& caller) {
 }
 
 void CardHost::take_in(Unproven& caller) {
+    if (caller.handshake.hello()->connection == probing_connection) return;
     const auto rank = static_cast<std::size_t>(caller.handshake.hello()->from);
     if (cards_.has_joined(rank)) {
         const std::uint32_t words[] = {static_cast<std::uint32_t>(WireAnswer::rank_taken),
@@ -189,6 +224,8 @@ void CardHost::take_in(Unproven& caller) {
     }
     const int on = 1;
     (void)setsockopt(caller.socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    const WireAnswer joined = WireAnswer::joined;
+    (void)send(caller.socket.get(), &joined, sizeof joined, MSG_NOSIGNAL | MSG_DONTWAIT);
     cards_.join(rank, caller.socket.release());
 }
 

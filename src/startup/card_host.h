@@ -24,6 +24,8 @@ namespace weft {
 class CardHost {
   public:
     // Listens at all addresses of this machine, at the first free port of the meeting point.
+    // Refused, too: at a port before that one listens rank 0 of a job of the same names, whose
+    // ranks would be mixed with this one's.
     // `greeting`: the key by which callers prove that they mean this job. `salt`: given to all.
     static Result<std::unique_ptr<CardHost>> open(const JobRank& place, const MeetingPoint& point,
                                                   const JobKey& greeting, const JobKey& salt);
@@ -48,6 +50,7 @@ class CardHost {
     void serve();
     void wait_for_events(std::int64_t until_ns);
     void accept_callers();
+    void make_room();
     void drop_slow_callers(std::int64_t now);
     void hear(Unproven& caller);
     void take_in(Unproven& caller);
@@ -58,6 +61,7 @@ class CardHost {
     Fd listener_;
     CardServer cards_;
     std::vector<Unproven> callers_;  // that are not proven, the oldest first
+    bool said_shortage_ = false;     // of descriptors
     Thread thread_;
 };
 

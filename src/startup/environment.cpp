@@ -101,25 +101,39 @@ Result<std::unique_ptr<Startup>> by_network([[maybe_unused]] const JobRank& plac
 #endif
 }
 
-// "tcp://node1:7000", "tcp://[fd00::1]:7000"
+// "7000", "7000-7007": rank 0 takes the first that is free. Empty: neither.
+std::vector<std::uint16_t> ports_of(const std::string& text) {
+    constexpr std::int64_t ports_max = 64;
+    const std::size_t dash = std::min(text.find('-'), text.size());
+    const std::int64_t first = parse_whole_number(text.substr(0, dash)).value_or(0);
+    const std::int64_t last =
+        dash == text.size() ? first : parse_whole_number(text.substr(dash + 1)).value_or(0);
+    std::vector<std::uint16_t> ports;
+    if (first < 1 || last > std::numeric_limits<std::uint16_t>::max() || last - first >= ports_max)
+        return ports;
+    for (std::int64_t port = first; port <= last; ++port)
+        ports.push_back(static_cast<std::uint16_t>(port));
+    return ports;
+}
+
+// "tcp://node1:7000", "tcp://[fd00::1]:7000-7007"
 Result<std::unique_ptr<Startup>> at_address(const JobRank& place, const Meet& meet) {
     std::string host = meet.at.substr(over_tcp.size());
     const std::size_t colon = host.rfind(':');
-    const std::int64_t port =
-        colon == host.npos ? 0 : parse_whole_number(host.substr(colon + 1)).value_or(0);
+    MeetingPoint point;
+    if (colon != host.npos) point.ports = ports_of(host.substr(colon + 1));
     host = host.substr(0, colon);
     if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
         host = host.substr(1, host.size() - 2);
     else if (host.find(':') != host.npos)
         host.clear();  // an address of IPv6, of which the port may be a part
-    if (host.empty() || port < 1 || port > std::numeric_limits<std::uint16_t>::max()) {
+    if (host.empty() || point.ports.empty()) {
         return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP = '%s'; expected tcp://HOST:PORT",
                        meet.at.c_str());
     }
-    MeetingPoint point;
     point.host = host;
-    point.ports = {static_cast<std::uint16_t>(port)};
-    point.job = meet.at + "\n" + std::to_string(place.ranks);
+    // (The host may be called otherwise on itself.)
+    point.job = "tcp\n" + point.ports_text() + "\n" + std::to_string(place.ranks);
     point.said_by = "WEFT_STARTUP = '" + meet.at + "'";
     return by_network(place, point);
 }

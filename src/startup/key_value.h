@@ -36,8 +36,9 @@ Status wait_for_launcher(int fd, short events, const StartupDeadline& deadline);
 //                  or WireAnswer::rank_ended, then WireSize: the first rank that ended
 // A rank may do several exchanges; its k-th matches the k-th of every other rank. The key is always
 // the same.
-// Rank 0 may also answer by rank_missing, and the rank that has not come in time; or at once, by
-// rank_taken and the rank, to a second process of that number.
+// Rank 0 says `joined` when it has taken a rank in. It may also answer by rank_missing, and the
+// rank that has not come in time; or at once, by rank_taken and the rank, to a second process of
+// that number.
 
 using WireSize = std::uint32_t;
 
@@ -46,6 +47,7 @@ enum class WireAnswer : std::uint32_t {
     rank_ended = 0x57454645,
     rank_missing = 0x5745464d,
     rank_taken = 0x57454653,
+    joined = 0x5745464a,
 };
 
 inline constexpr WireSize wire_card_bytes_max = 1u << 20;

@@ -52,10 +52,11 @@ Result<std::optional<Numbered>> numbered_for_torch() {
         port = **given;
     }
     const std::string port_text = std::to_string(port);
+    // The host may be called otherwise on itself ("localhost"), so it does not name the job.
     Numbered found{.place = *place, .point = {}, .source = {}};
     found.point = {.host = host,
                    .ports = ports_from(port + 1),
-                   .job = "torch\n" + host + "\n" + port_text + "\n" + ranks + "\n" +
+                   .job = "torch\n" + port_text + "\n" + ranks + "\n" +
                           std::string(variable("TORCHELASTIC_RUN_ID")),
                    .said_by = "MASTER_ADDR = '" + host + "', MASTER_PORT = " + port_text};
     found.source = std::string(rank_name) + " and WORLD_SIZE, " +

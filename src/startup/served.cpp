@@ -108,8 +108,11 @@ Status Served::refused(WireAnswer answer) {
                                "long to wait",
                                rank, static_cast<double>(place_.timeout_ns) / 1e9);
     }
-    return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                           "rank %d has already joined: another process has this number", rank);
+    return failure_of_rank(
+        WEFT_REFUSED_STATE, rank,
+        "rank %d has already joined: another process has this number, perhaps one that an earlier "
+        "start has left",
+        rank);
 }
 
 }  // namespace weft

@@ -3,13 +3,20 @@
 // program of a rank: with --rank and --meet it exchanges cards, with --join it also computes.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <thread>
+
+#include "base/setting.h"
+#include "startup/call_host.h"
+#include "startup/key_value.h"
 #include "startup/numbered.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 #include "support/test.h"
+#include "tcp/handshake.h"
 #include "tests/tools/startup_rank.h"
 #include "weft/weft.h"
 
@@ -290,6 +297,82 @@ TEST_F(StartupNetwork, ARankThatDiesWhileItJoinsIsNamedAtOnce) {
     expect_refused(*zero, "rank 1 ended before it joined the job");
     one->finish();
     EXPECT_EQ(one->status, 128 + SIGKILL);
+}
+
+// By their launchers, twice at the same time: otherwise the ranks of both would be mixed without a word.
+TEST_F(StartupNetwork, ASecondJobOfTheSameNamesIsRefused) {
+    Started zero = torch(0, 2);
+    wait_for_rank_0();
+    Started again = torch(0, 2, "exchange", "WEFT_STARTUP_TIMEOUT=1");
+    expect_refused(*again, "another job of the same names is starting on this host, at port " +
+                               std::to_string(port_ + 1));
+    Started one = torch(1, 2);
+    for (const Started* rank : {&zero, &one}) expect_joined(**rank);
+}
+
+// As operators of Kubernetes do, the first node may call itself localhost.
+TEST_F(StartupNetwork, RanksMayCallTheFirstHostOtherwise) {
+    Started zero = torch(0, 2, "exchange", "MASTER_ADDR=localhost");
+    Started one = torch(1, 2, "exchange", "WEFT_STARTUP_TIMEOUT=5");
+    for (const Started* rank : {&zero, &one}) expect_joined(**rank);
+    std::vector<Started> by_weft;
+    for (const char* place : {"WEFT_RANK=0 WEFT_STARTUP=tcp://localhost:",
+                              "WEFT_RANK=1 WEFT_STARTUP_TIMEOUT=5 WEFT_STARTUP=tcp://127.0.0.1:"})
+        by_weft.push_back(std::make_unique<ChildProcess>("WEFT_RANKS=2 " +
+                                                         (place + std::to_string(port_)) +
+                                                         " exec " + own_path + " --rank exchange"));
+    for (const Started& rank : by_weft) expect_joined(*rank);
+}
+
+TEST_F(StartupNetwork, RankZeroWithoutStandardStreamsPrintsIntoNoSocket) {
+    Started zero = torch(0, 2, "exchange >&- 2>&-");
+    Started one = torch(1, 2);
+    for (const Started* rank : {&zero, &one}) expect_joined(**rank);
+}
+
+TEST_F(StartupNetwork, RankZeroSaysThatItHasNoDescriptorForOthers) {
+    ChildProcess zero(
+        "ulimit -n 10; RANK=0 WORLD_SIZE=12 WEFT_STARTUP_TIMEOUT=1 "
+        "MASTER_ADDR=127.0.0.1 MASTER_PORT=" +
+        std::to_string(port_) + " exec " + own_path + " --rank exchange");
+    std::vector<Started> others;
+    for (int rank = 1; rank < 12; ++rank)
+        others.push_back(torch(rank, 12, "exchange", "WEFT_STARTUP_TIMEOUT=1"));
+    expect_refused(zero, "weft: rank 0 cannot accept another rank's call: ");
+    EXPECT_TRUE(contains(zero.err, "ulimit -n"));
+    for (const Started& rank : others) rank->finish();
+}
+
+// Rank 0 drops callers when there are many, perhaps before it has read a rank's proof.
+TEST_F(StartupNetwork, ACallThatRankZeroDropsBeforeItAnswersIsMadeAgain) {
+    const JobKey key{};
+    const auto port = static_cast<std::uint16_t>(port_);
+    const Fd listener(listen_at(port));
+    ASSERT_TRUE(listener);
+    Result<Fd> joined = failure(WEFT_REFUSED_STATE, "it has not called");
+    std::thread rank([&] {
+        joined = call_host({.rank = 1, .ranks = 2, .timeout_ns = 5 * second_ns},
+                           {.host = "127.0.0.1", .ports = {port}, .job = "", .said_by = ""}, key);
+    });
+    const auto next_proven = [&] {
+        pollfd entry{listener.get(), POLLIN, 0};
+        EXPECT_EQ(poll(&entry, 1, 5000), 1) << "no call";
+        Fd caller(accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+        tcp::Handshake handshake = tcp::Handshake::listener(key, 0, 2);
+        for (entry = {caller.get(), POLLIN, 0}; entry.events != 0 && poll(&entry, 1, 5000) == 1;)
+            entry.events = tcp::advance(handshake, caller.get());
+        EXPECT_EQ(handshake.state(), tcp::Handshake::State::proven);
+        return caller;
+    };
+    next_proven();
+    Fd caller = next_proven();
+    const WireAnswer answers[] = {WireAnswer::joined, WireAnswer::cards};
+    EXPECT_EQ(send(caller.get(), answers, sizeof answers, MSG_NOSIGNAL), ssize_t{sizeof answers});
+    rank.join();
+    ASSERT_TRUE(joined.is_ok()) << last_detail();
+    WireAnswer next{};
+    EXPECT_EQ(recv(joined->get(), &next, sizeof next, MSG_DONTWAIT), ssize_t{sizeof next});
+    EXPECT_EQ(next, WireAnswer::cards);
 }
 
 TEST_F(StartupNetwork, RankZeroRefusesAPortThatIsTaken) {
