@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace weft {
 namespace {
@@ -44,7 +45,7 @@ void CardServer::join(std::size_t rank, int fd) {
 
 pollfd CardServer::interest(std::size_t rank) const {
     const Client& client = clients_[rank];
-    short events = client.out.empty() ? POLLIN : POLLIN | POLLOUT;
+    short events = client.out == nullptr ? POLLIN : POLLIN | POLLOUT;
     return {client.fd, events, 0};
 }
 
@@ -75,8 +76,9 @@ std::optional<std::size_t> CardServer::awaited() const {
 }
 
 bool CardServer::has_answers() const {
-    return std::any_of(clients_.begin(), clients_.end(),
-                       [](const Client& client) { return client.fd >= 0 && !client.out.empty(); });
+    return std::any_of(clients_.begin(), clients_.end(), [](const Client& client) {
+        return client.fd >= 0 && client.out != nullptr;
+    });
 }
 
 void CardServer::leave(Client& client) {
@@ -113,13 +115,14 @@ void CardServer::receive(Client& client) {
 }
 
 void CardServer::send(Client& client) {
-    while (client.fd >= 0 && !client.out.empty()) {
-        ssize_t sent =
-            ::send(client.fd, client.out.data(), client.out.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (client.fd >= 0 && client.out != nullptr) {
+        ssize_t sent = ::send(client.fd, client.out->data() + client.sent,
+                              client.out->size() - client.sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (sent < 0) return leave(client);
-        client.out.erase(0, static_cast<std::size_t>(sent));
+        client.sent += static_cast<std::size_t>(sent);
+        if (client.sent == client.out->size()) client.out.reset();
     }
 }
 
@@ -136,12 +139,15 @@ void CardServer::answer() {
     } else {
         return;
     }
+    const auto shared = std::make_shared<const std::string>(std::move(reply));
     for (Client& client : clients_) {
         if (!client.asked) continue;
         client.asked = false;
         client.was_answered = !first_lost_;
         client.in.clear();
-        client.out += reply;
+        // (It has read the answer before, or it would not ask.)
+        client.out = shared;
+        client.sent = 0;
         send(client);
     }
 }

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,7 +52,8 @@ class CardServer {
         bool asked = false;
         bool was_answered = false;  // with the cards: now it may close the socket and go on
         std::string in{};           // received and not yet answered: size and card
-        std::string out{};          // to be sent
+        std::shared_ptr<const std::string> out{};  // to be sent, and shared: all cards may be large
+        std::size_t sent = 0;                      // of it
     };
     // Why exchanges fail.
     struct Loss {
