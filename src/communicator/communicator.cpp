@@ -7,6 +7,7 @@
 
 #include "engine/completion_queue.h"
 #include "shape/torus.h"
+#include "transport/vain_call.h"
 
 namespace weft {
 namespace {
@@ -359,8 +360,7 @@ std::string Communicator::vain_call(Rank lost) const {
     const std::string call = route != nullptr ? route->vain_call(lost) : "";
     if (call.empty()) return "";
     const NamedRank own = name_of(group_, group_.members[static_cast<std::size_t>(rank())]);
-    return "; rank " + std::to_string(own.rank) + " of the " + own.of +
-           " has called it in vain at " + call + " (WEFT_INTERFACES chooses other interfaces)";
+    return "; " + vain_call_text(own.rank, call, own.of);
 }
 
 Status Communicator::broken_status(const std::string& what, const Failure& failed) const {

@@ -240,7 +240,13 @@ std::vector<Address> addresses_besides(const Address& first, std::size_t most) {
     const Interfaces interfaces;
     std::vector<Address> found;
     std::vector<std::string> seen;
-    if (const std::optional<std::string> own = interfaces.owner(first)) seen.push_back(*own);
+    if (const std::optional<std::string> own = interfaces.owner(first)) {
+        seen.push_back(*own);
+        const int other_family = first.family() == AF_INET ? AF_INET6 : AF_INET;
+        if (const std::optional<Address> other = interfaces.find(*own, other_family);
+            other && most > 0)
+            found.push_back(*other);
+    }
     for (const std::string& name : interfaces.all_outward()) {
         if (found.size() == most || std::ranges::find(seen, name) != seen.end()) continue;
         seen.push_back(name);

@@ -45,9 +45,9 @@ struct Address {
 // up, else the loopback interface.
 Result<std::vector<Address>> addresses_of_interfaces(const std::string& interfaces);
 
-// By which others may reach this machine when they do not by `first`: one address of each other
-// interface that runs, without the loopback interface, bridges and tunnels, and of `first`'s family
-// if it has one. At most `most`.
+// By which others may reach this machine when they do not by `first`: the same interface's address
+// of the other family, and one address of each other interface that runs, without the loopback
+// interface, bridges and tunnels, and of `first`'s family if it has one. At most `most`.
 std::vector<Address> addresses_besides(const Address& first, std::size_t most);
 
 }  // namespace weft::tcp

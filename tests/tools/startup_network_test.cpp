@@ -478,7 +478,7 @@ TEST_P(StartupNodes, StartOrSayWhyNot) {
 INSTANTIATE_TEST_SUITE_P(In, StartupNodes,
                          testing::Values("torchrun", "indexed", "bridge", "own-name", "interfaces",
                                          "ipv6", "tunnel", "names", "late", "dead", "port",
-                                         "stranger", "elsewhere", "cut"),
+                                         "stranger", "elsewhere", "cut", "cut-ahead", "families"),
                          [](const testing::TestParamInfo<std::string>& test) {
                              std::string name = test.param;
                              std::ranges::replace(name, '-', '_');

@@ -140,6 +140,19 @@ TEST(Interfaces, ThatLeadToOthersAreOfferedBesidesTheFirst) {
     EXPECT_EQ(others, "10.7.7.1:0 ") << "and neither the first one again nor the bridge";
 }
 
+TEST(Interfaces, OfBothFamiliesAreOfferedByBoth) {
+    for (const auto& [first, other] :
+         {std::pair("10.9.9.1", "[fd09::1]:0 "), std::pair("fd09::1", "10.9.9.1:0 ")}) {
+        const std::string others = seen_after(
+            one_pair + " && ip link set v1 up && ip address add fd09::1/64 dev v0 nodad" +
+                when_it_runs("v0"),
+            [first] { return texts_of(addresses_besides(*Address::parse_host(first), 4)); });
+        if (others == "not permitted")
+            GTEST_SKIP() << "this process may not make a network of its own, or there is no ip";
+        EXPECT_EQ(others, other);
+    }
+}
+
 TEST(Interfaces, ThatAreNotThereAreRefusedByName) {
     for (const char* name : {"weft-none", "lo,weft-none", "lo0x", "127.0.0.1.1", "10.0.0.1:80"}) {
         Result<std::vector<Address>> addresses = addresses_of_interfaces(name);

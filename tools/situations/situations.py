@@ -56,6 +56,11 @@ def situations(late_s, patience):
     tunnel = ("ip tuntap add dev tun0 mode tun || ip link add tun0 type dummy; "
               "ip address add 10.9.0.1/24 dev tun0; ip link set tun0 up")
     rename = "ip link set eth%d down; ip link set eth%d name ib$n; ip link set ib$n up"
+    cut = dict(nodes=3, ranks_of_node=1,
+               change="[ $n != 2 ] || { ip route add blackhole 10.77.0.2; "
+                      "ip -6 route add blackhole fd77:6566:7400::2 || true; }",
+               sentence=r"rank (1 of the job has called it in vain at 10\.77\.0\.3|2 of the job has called it in vain "
+                        r"at 10\.77\.0\.2):\d+ .*\(WEFT_INTERFACES chooses other interfaces\)")
     return [
         Situation("torchrun", "torchrun's variables for 2 ranks on each of 2 nodes", master="10.77.0.1"),
         Situation("indexed", "an indexed job of Kubernetes", is_indexed=True, ranks_of_node=1, master="job-0.pods"),
@@ -85,11 +90,13 @@ def situations(late_s, patience):
         Situation("elsewhere", "two nodes reach each other only in another network than the first one", nodes=3,
                   links=2, ranks_of_node=1, master="10.77.0.1",
                   change="[ $n = 0 ] || ip route add blackhole 10.77.0.$((4 - n))"),
-        Situation("cut", "two nodes reach the first one, but not each other", nodes=3, ranks_of_node=1,
-                  change="[ $n != 2 ] || ip route add blackhole 10.77.0.2",
-                  settings="WEFT_ALGORITHM=alltoall=flat WEFT_PEER_TIMEOUT=1",
-                  sentence=r"rank (1 of the job has called it in vain at 10\.77\.0\.3|2 of the job has called it in "
-                           r"vain at 10\.77\.0\.2):\d+ .*\(WEFT_INTERFACES chooses other interfaces\)"),
+        Situation("cut", "two nodes reach the first one, but not each other",
+                  settings="WEFT_ALGORITHM=alltoall=flat WEFT_PEER_TIMEOUT=1", **cut),
+        Situation("cut-ahead", "the same, where connections are made ahead",
+                  settings="WEFT_RESOURCES=connect=ahead WEFT_PEER_TIMEOUT=1", **cut),
+        Situation("families", "one node has IPv6 alone, and the others have chosen IPv4", nodes=3, ranks_of_node=1,
+                  change="[ $n != 2 ] || ip -4 address flush dev eth0",
+                  before="m=10.77.0.1; [ $n != 2 ] || m=fd77:6566:7400::1;", settings="MASTER_ADDR=$m"),
     ]
 
 

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "tcp/handshake.h"
+#include "tcp/route.h"
 #include "transport/common/connect_setting.h"
 
 namespace weft {
@@ -111,23 +112,22 @@ void TcpNode::offer_others() {
     }
 }
 
-// Of a peer's addresses, without those that cannot be called from here, or are this machine's own.
+// Of a peer's addresses, those first to which a route leads from here, without this machine's own.
 void TcpNode::keep_callable(Card& card) const {
     if (card.others.empty()) return;
     std::vector<Address> own = addresses_;
     own.insert(own.end(), others_.begin(), others_.end());
-    const auto has_family = [&](const Address& one) {
-        return std::ranges::any_of(
-            own, [&](const Address& mine) { return mine.family() == one.family(); });
-    };
     std::erase_if(card.others, [&](const Address& one) {
-        return !has_family(one) || std::ranges::any_of(own, [&](const Address& mine) {
-            return mine.host() == one.host();
-        });
+        return std::ranges::any_of(own,
+                                   [&](const Address& mine) { return mine.host() == one.host(); });
     });
-    if (card.others.empty() || has_family(card.addresses.front())) return;
-    card.addresses.front() = card.others.front();
-    card.others.erase(card.others.begin());
+    // (The families that this rank offers do not tell: it may reach others by a further one.)
+    const auto leads_to = [](const Address& one) { return tcp::address_towards(one).has_value(); };
+    std::ranges::stable_partition(card.others, leads_to);
+    if (card.others.empty() || leads_to(card.addresses.front()) || !leads_to(card.others.front()))
+        return;
+    std::rotate(card.others.begin(), card.others.begin() + 1, card.others.end());
+    std::swap(card.addresses.front(), card.others.back());
 }
 
 std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "transport/common/dealing.h"
+#include "transport/vain_call.h"
 
 namespace weft {
 
@@ -96,6 +97,10 @@ std::string TcpTransport::vain_call(Rank rank) const {
     if (!peer.lost || peer.loss != WEFT_BROKEN_TRANSPORT || peer.addresses.empty() ||
         std::ranges::any_of(peer.shared, was_reached))
         return {};
+    return where_called(peer);
+}
+
+std::string TcpTransport::where_called(const Peer& peer) const {
     std::string text;
     for (const auto* addresses : {&peer.addresses, &peer.others}) {
         for (const tcp::Address& address : *addresses)
@@ -131,12 +136,13 @@ Status TcpTransport::open_all(std::int64_t deadline_ns) {
             return failure_of_rank(
                 WEFT_REFUSED_MEMORY, rank,
                 "no descriptor for a connection with rank %d, of this rank or of that one", rank);
-        if (missing->peer.lost)
+        if (missing->peer.lost && vain_call(rank).empty())
             return failure_of_rank(WEFT_REFUSED_STATE, rank, "rank %d ended before it was reached",
                                    rank);
-        if (now_ns() > deadline_ns)
+        if (missing->peer.lost || now_ns() > deadline_ns)
             return failure_of_rank(WEFT_REFUSED_STATE, rank,
-                                   "no connection with rank %d has come about in time", rank);
+                                   "no connection with rank %d has come about in time; %s", rank,
+                                   vain_call_text(rank_, where_called(missing->peer)).c_str());
         pollfd events{events_.get(), POLLIN, 0};
         (void)::poll(&events, 1, 10);
     }

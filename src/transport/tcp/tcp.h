@@ -78,6 +78,8 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     const char* name() const override { return "tcp"; }
     Usage usage() const override;
     std::string vain_call(Rank rank) const override;
+    // At what addresses, and from where if that was chosen.
+    std::string where_called(const tcp::Peer& peer) const;
     std::uint64_t unexpected_messages() const override { return unexpected.taken(); }
     Abilities abilities() const override { return {.can_sleep = true, .can_signal = true}; }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
