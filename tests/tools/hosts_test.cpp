@@ -12,6 +12,11 @@ class Hosts : public ::testing::Test {
   protected:
     void SetUp() override {
         std::ofstream(folder_ / "ssh") << "#!/bin/sh\n"
+                                          "for last; do :; done\n"
+                                          "case \" $* \" in *' -G '*)\n"
+                                          "    [ ${last#*@} != alias ] || echo hostname 127.0.0.1\n"
+                                          "    exit ;;\n"
+                                          "esac\n"
                                           "while [ $# -gt 1 ]; do shift; done\n"
                                           "mkfifo $0.$$; exec 3<&0; cat <&3 > $0.$$ & input=$!\n"
                                           "sh -c \"$1\" < $0.$$; status=$?\n"
@@ -52,6 +57,20 @@ TEST_F(Hosts, RanksAreOneJobWithAKeyOfItsOwn) {
     EXPECT_EQ(one.err + other.err, "");
 }
 
+TEST_F(Hosts, MayBeCalledAsInTheConfigurationOfSsh) {
+    if (!WEFT_HAS_TCP) GTEST_SKIP() << "this build has no tcp";
+    expect_success(run("export WEFT_STARTUP_TIMEOUT=5; " +
+                       weft_run(startup_rank + "exchange", "me@alias:2,localhost:2")));
+}
+
+TEST_F(Hosts, EndWithTheirRanksWhateverThoseLeave) {
+    const Finished done =
+        expect_success(run(weft_run("sh -c 'sleep 1000 & echo $!'", "127.0.0.1"), 20 * second_ns));
+    const pid_t left = std::atoi(done.out.c_str());
+    ASSERT_GT(left, 0);
+    EXPECT_FALSE(is_alive(left));
+}
+
 TEST_F(Hosts, TheKeyIsInNoArguments) {
     const Finished done = expect_success(
         weft_run("sh -c 'echo $WEFT_JOB_KEY > " + (folder_ / "$WEFT_RANK") +
@@ -62,11 +81,17 @@ TEST_F(Hosts, TheKeyIsInNoArguments) {
 }
 
 TEST_F(Hosts, AreRefusedWhenTheyMakeNoSense) {
-    for (const char* hosts : {"a:0", "a:x", "a,,b", ":2", "a,-b", "a:99999999"})
+    for (const char* hosts : {"a:0", "a:x", "a,,b", ":2", "a,-b", "a:99999999", "[-oBatchMode=no]",
+                              "me@-F", "me@[-F]:2", "me@", "-me@a"})
         expect_failure(weft_run("true", hosts),
                        std::string("--hosts: '") + hosts + "'; expected hosts like node1,node2:4");
     expect_refusal(weft_run("-n 5 true"), 2,
                    "weft run: 5 ranks (-n) for 4 places on the hosts (--hosts)\n");
+    expect_failure(weft_run("true", "'a b'"), "--hosts: 'a b'; expected");
+    expect_refusal(
+        weft_run("true", "localhost:2,node2"), 2,
+        "weft run: the other hosts (--hosts) cannot find rank 0 at 'localhost': name the "
+        "first host as they do\n");
     expect_failure(weft_run("--nodes 2 true"), " excludes --");
 }
 
@@ -82,13 +107,18 @@ TEST_F(Hosts, AProgramThatCannotBeStartedOrFailsIsReported) {
 class HostsEnd : public Hosts {
   protected:
     // Each rank has also left a process behind, in a session of its own.
-    std::unique_ptr<ChildProcess> start() {
+    std::unique_ptr<ChildProcess> start(const std::string& before = "",
+                                        const std::string& options = "",
+                                        const std::string& after = "") {
         std::ofstream(folder_ / "rank")
             << "setsid sh -c 'echo $$ > " + (folder_ / "left.$WEFT_RANK") +
                    "; exec sleep 1000' > /dev/null 2>&1 &\n"
                    "echo $$ > " +
-                   (folder_ / "rank.$WEFT_RANK") + "\nexec sleep 1000\n";
-        auto job = std::make_unique<ChildProcess>(weft_run("--grace 0.1 sh " + (folder_ / "rank")));
+                   (folder_ / "rank.$WEFT_RANK") +
+                   "\nfor i in $(seq 30); do echo $i; sleep 0.01; done\necho $$ > " +
+                   (folder_ / "said.$WEFT_RANK") + "\nexec sleep 1000\n";
+        auto job = std::make_unique<ChildProcess>(
+            before + weft_run(options + "--grace 0.1 sh " + (folder_ / "rank")) + after);
         for (int rank = 0; rank < 4; ++rank) {
             for (const char* kind : {"left.", "rank."}) {
                 const std::string file = folder_ / (kind + std::to_string(rank));
@@ -122,6 +152,17 @@ TEST_F(HostsEnd, NothingStaysAfterASignal) {
 
 TEST_F(HostsEnd, NothingStaysWhenTheLauncherIsKilled) {
     auto job = start();
+    kill(job->pid(), SIGKILL);
+    expect_nothing_left();
+}
+
+// As when the launcher dies: a connection takes no output any more, perhaps before the input ends.
+TEST_F(HostsEnd, NothingStaysWhenNobodyTakesTheOutput) {
+    const std::string output = folder_ / "output";
+    auto job = start("mkfifo " + output + "; head -n 3 " + output + " > /dev/null & ", "--prefix ",
+                     " > " + output + " 2>&1");
+    for (const char* said : {"said.0", "said.3"})
+        EXPECT_TRUE(becomes_true([&] { return pid_in(folder_ / said) > 0; })) << said;
     kill(job->pid(), SIGKILL);
     expect_nothing_left();
 }
@@ -196,7 +237,7 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
                                       " -o LogLevel=ERROR \"$@\"\n";
     std::ofstream(folder_ / "rank")
         << "setsid sh -c 'echo $$ > marks/left.$WEFT_RANK; exec sleep 1000' > /dev/null 2>&1 &\n"
-           "echo $$ $PPID > marks/rank.$WEFT_RANK\nexec sleep 1000\n";
+           "echo $$ $PPID > marks/rank.$WEFT_RANK\nwhile :; do echo $WEFT_RANK; sleep 0.02; done\n";
     std::string script =
         "chmod +x ssh\n"
         "for file in host_key key; do ssh-keygen -q -t ed25519 -N '' -f $file || exit; done\n"

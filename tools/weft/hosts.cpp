@@ -28,13 +28,27 @@ struct HostPlaces {
     int places = 1;
 };
 
+// Without the user, and the brackets of an address.
+std::string address_of_host(const std::string& name) {
+    std::string host = name.substr(name.find('@') + 1);
+    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
+        host = host.substr(1, host.size() - 2);
+    return host;
+}
+
+// It is one word, and ssh does not take it for an option.
+bool is_plain(const std::string& word) {
+    return !word.empty() && word.front() != '-' &&
+           std::ranges::all_of(word, [](unsigned char c) { return c > ' ' && c != 0x7f; });
+}
+
 // "node1", "me@node2:4", "[fd00::1]:2"
 std::optional<HostPlaces> parse_host_places(std::string_view text) {
     HostPlaces host;
     const std::size_t bracket = text.rfind(']');
     const std::size_t colon = text.find(':', bracket == text.npos ? 0 : bracket);
     host.name = text.substr(0, colon);
-    if (host.name.empty() || host.name.front() == '-') return std::nullopt;
+    if (!is_plain(host.name) || !is_plain(address_of_host(host.name))) return std::nullopt;
     if (colon == text.npos) return host;
     const std::optional<std::int64_t> places = parse_whole_number(text.substr(colon + 1));
     if (!places || *places < 1 || *places > wire_ranks_max) return std::nullopt;
@@ -50,14 +64,6 @@ std::optional<std::vector<HostPlaces>> parse_hosts(std::string_view list) {
         hosts.push_back(*host);
     } while (!list.empty());
     return hosts;
-}
-
-// Without the user, and the brackets of an address.
-std::string address_of_host(const std::string& name) {
-    std::string host = name.substr(name.find('@') + 1);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']')
-        host = host.substr(1, host.size() - 2);
-    return host;
 }
 
 // As ssh takes it: addresses without brackets.
@@ -100,6 +106,18 @@ std::vector<std::string> environment_for_ranks() {
             found.emplace_back(text);
     }
     return found;
+}
+
+// A connection of its own, which no other session of ssh keeps open or ends.
+std::vector<std::string> ssh_command(const std::string& ssh, const std::string& name) {
+    std::vector<std::string> command{ssh};
+    for (const char* option : {"BatchMode=yes", "ServerAliveInterval=15", "ConnectTimeout=30",
+                               "ControlMaster=no", "ControlPath=none"}) {
+        command.insert(command.end(), {"-o", option});
+    }
+    command.insert(command.end(),
+                   {"--", ssh_name(name), "exec " + in_quotes(own_program()) + " run-share"});
+    return command;
 }
 
 // --- The share of a host: words, as text ---------------------------------------------------------
@@ -180,12 +198,41 @@ std::string random_key() {
     return text;
 }
 
-// Below those that kernels give to callers.
-std::string random_port() {
+// Some below those that kernels give to callers: "20000-20007".
+std::string random_ports() {
+    constexpr int ports = 8;
     std::array<std::byte, 2> bytes{};
     (void)random_bytes(bytes);
-    return std::to_string(
-        20'000 + (std::to_integer<int>(bytes[0]) * 256 + std::to_integer<int>(bytes[1])) % 10'000);
+    const int first =
+        20'000 + (std::to_integer<int>(bytes[0]) * 256 + std::to_integer<int>(bytes[1])) % 10'000;
+    return std::to_string(first) + "-" + std::to_string(first + ports - 1);
+}
+
+// Only from a machine itself does one reach it by this name.
+bool is_of_each_machine(const std::string& address) {
+    return address == "localhost" || address == "::1" || address.starts_with("127.");
+}
+
+// What ssh's configuration calls the host, whose name here may be known to this machine's ssh
+// alone. (Other clients need not know -G.)
+std::string resolved_by_ssh(const std::string& ssh, const std::string& name) {
+    const std::string address = address_of_host(name);
+    if (ssh.substr(ssh.rfind('/') + 1) != "ssh") return address;
+    const std::string command =
+        in_quotes(ssh) + " -G -- " + in_quotes(ssh_name(name)) + " < /dev/null 2> /dev/null";
+    FILE* const said = ::popen(command.c_str(), "r");
+    if (said == nullptr) return address;
+    constexpr std::string_view key = "hostname ";
+    std::string found;
+    char line[512];
+    while (std::fgets(line, sizeof line, said) != nullptr) {
+        std::string_view text = line;
+        if (!text.starts_with(key) || !text.ends_with('\n') || !found.empty()) continue;
+        text.remove_suffix(1);
+        found = text.substr(key.size());
+    }
+    ::pclose(said);
+    return is_plain(found) ? found : address;
 }
 
 }  // namespace
@@ -205,17 +252,27 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
                      ranks, places);
         return status_of_bad_share;
     }
+    const std::string address = resolved_by_ssh(ssh, all.front().name);
+    const bool has_others = std::any_of(all.begin() + 1, all.end(), [](const HostPlaces& host) {
+        return !is_of_each_machine(address_of_host(host.name));
+    });
+    if (is_of_each_machine(address) && ranks > all.front().places && has_others) {
+        std::fprintf(stderr,
+                     "weft run: the other hosts (--hosts) cannot find rank 0 at '%s': name the "
+                     "first host as they do\n",
+                     address.c_str());
+        return status_of_bad_share;
+    }
     const std::string key = random_key();
     if (key.empty()) {
         std::fprintf(stderr, "weft run: %s\n", last_detail());
         return 1;
     }
-    const std::string address = address_of_host(all.front().name);
     const bool is_ipv6 = address.find(':') != address.npos;
     Share share;
     share.directory = own_directory();
     share.of_ranks = std::to_string(ranks);
-    share.startup = "tcp://" + (is_ipv6 ? "[" + address + "]" : address) + ":" + random_port();
+    share.startup = "tcp://" + (is_ipv6 ? "[" + address + "]" : address) + ":" + random_ports();
     share.key = key;
     share.grace_s = std::to_string(options.grace_s);
     share.prefix = options.prefix ? "1" : "0";
@@ -233,10 +290,7 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
         share.first = std::to_string(first);
         share.ranks = std::to_string(own);
         clients.clients.push_back(
-            {"host " + host.name,
-             {ssh, "-o", "BatchMode=yes", "-o", "ServerAliveInterval=15", ssh_name(host.name),
-              "exec " + in_quotes(own_program()) + " run-share"},
-             share_text(share)});
+            {"host " + host.name, ssh_command(ssh, host.name), share_text(share)});
         first += own;
     }
     if (clients.clients.front().input.size() > share_bytes_max) {

@@ -111,6 +111,13 @@ int Job::run() {
         std::fprintf(stderr, "weft run: signalfd: %s\n", std::strerror(errno));
         return 1;
     }
+    if (options_.share) {
+        // The connection that our output goes to may end before we have ended the ranks. (They
+        // have the signal as we had it.)
+        sigemptyset(&mask);
+        sigaddset(&mask, SIGPIPE);
+        ::sigprocmask(SIG_BLOCK, &mask, nullptr);
+    }
     if (options_.timeout_s > 0) deadline_ns_ = in_seconds(options_.timeout_s);
 
     if (!start()) enter(Stage::killing, 0);
@@ -119,7 +126,8 @@ int Job::run() {
         output.pump();
         output.finish();
     }
-    if (status_ != 0 && cluster_ == nullptr) kill_orphans();
+    // (A process with a host's output would keep the connection to it open.)
+    if ((status_ != 0 || options_.share) && cluster_ == nullptr) kill_orphans();
     for (const LinePrefixer& output : outputs_) {
         if (output.write_error() == 0) continue;
         std::fprintf(stderr, "weft run: output is lost: %s\n", std::strerror(output.write_error()));
@@ -178,7 +186,8 @@ void Job::step() {
         timeout_ms = static_cast<int>(std::min<std::int64_t>(left_ns / 1'000'000 + 1, 1'000'000));
     }
     if (::poll(entries.data(), entries.size(), timeout_ms) > 0) {
-        // Output first: what a rank wrote is shown before the message that it ended.
+        if (entries.back().revents != 0) on_input();
+        // Output before signals: what a rank wrote is shown before the message that it ended.
         for (std::size_t i = 0; i < outputs_.size(); ++i) {
             if (entries[1 + ranks + i].revents != 0) outputs_[i].pump();
         }
@@ -190,7 +199,6 @@ void Job::step() {
                 cards_.on_ready(rank, events);
             }
         }
-        if (entries.back().revents != 0) on_input();
     }
     if (deadline_ns_ >= 0 && now_ns() >= deadline_ns_) on_deadline();
 }
@@ -296,8 +304,8 @@ std::string Job::who(std::size_t rank) const {
                                   : "rank " + std::to_string(first_rank() + static_cast<int>(rank));
 }
 
-// After a failure no process of the job may remain: a rank may have been a script whose program
-// goes on. (A cluster's guard does this for its nodes.)
+// After a failure no process of the job may remain, and on another host never: a rank may have been
+// a script whose program goes on. (A cluster's guard does this for its nodes.)
 void Job::kill_orphans() {
     std::string list = "/proc/self/task/" + std::to_string(::getpid()) + "/children";
     for (int round = 0; round < 100; ++round) {
