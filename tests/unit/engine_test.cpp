@@ -631,70 +631,73 @@ class ParkingUntilWoken final : public Parking {
     const std::unique_ptr<Parking> parking_ = thread_parking();
 };
 
+// A receive, of which nothing arrives, and lists of which the engine's owner is wanted.
+struct ReceiveBesideLists {
+    ReceiveBesideLists() { executor.add_group(group); }
+
+    static Result<Schedule> recorded() {
+        ScheduleBuilder builder(0, 2);
+        builder.recv({Buffer::recv, 0, 8}, 1);
+        return builder.seal();
+    }
+    void start(Engine& engine) {
+        engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, /*waits=*/true);
+    }
+    // The receive fails when the owner submits lists.
+    void fail_when_submitted() {
+        lists.wants_owner = true;
+        lists.when_submitted = [this] { executor.break_group(group, executor.out_of_memory()); };
+    }
+
+    ListsInFlight lists;
+    FakeTransport transport;
+    Executor executor{0, {&transport}, {nullptr, &transport}, &lists};
+    Group group{.context = 1, .members = {0, 1}, .broken = {}};
+    Stream stream{group, 0};
+    const Result<Schedule> schedule = recorded();
+    weft::Run run{*schedule};
+    std::byte data[8] = {};
+};
+
 // A thread that is kept for its lists alone drives nothing, but runs may end when it begins or
 // submits some: here by a failure.
 TEST(Engine, AThreadThatIsKeptForItsListsWakesThoseWhoseRunsEndThere) {
-    ListsInFlight lists;
-    FakeTransport transport;
-    Executor executor(0, {&transport}, {nullptr, &transport}, &lists);
-    Group group;
-    group.context = 1;
-    group.members = {0, 1};
-    executor.add_group(group);
-    Stream stream(group, 0);
-    ScheduleBuilder builder(0, 2);
-    builder.recv({Buffer::recv, 0, 8}, 1);
-    const Result<Schedule> schedule = builder.seal();
-    weft::Run run(*schedule);
-    std::byte data[8] = {};
+    ReceiveBesideLists receive;
     auto owned = std::make_unique<ParkingUntilWoken>();
     ParkingUntilWoken& parking = *owned;
-    Engine engine(executor, {.kind = EngineKind::kernel}, std::move(owned));
+    Engine engine(receive.executor, {.kind = EngineKind::kernel}, std::move(owned));
     {
         InCall starts_the_thread(engine);
-        lists.wants_owner = true;
+        receive.lists.wants_owner = true;
     }
     engine.set_kind(EngineKind::manual);
     parking.when_waiter_parks = [&] {
         InCall calls_the_thread(engine);
-        lists.wants_owner = true;
-        lists.when_submitted = [&] { executor.break_group(group, executor.out_of_memory()); };
+        receive.fail_when_submitted();
     };
     const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
     InCall in_call(engine);
-    engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, /*waits=*/true);
-    EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {.deadline_ns = deadline_ns}),
-              WEFT_OK);
+    receive.start(engine);
+    EXPECT_EQ(
+        engine.wait_until([&] { return receive.run.is_done(); }, {.deadline_ns = deadline_ns}),
+        WEFT_OK);
     EXPECT_LT(now_ns(), deadline_ns) << "nothing but its deadline has ended the wait";
 }
 
 // The same for the thread that joined the job, where it owns the lists.
 TEST(Engine, AWaitThatFollowsDoesNotSleepWhenItsRunEndsAsItSubmitsLists) {
-    ListsInFlight lists;
-    FakeTransport transport;
-    Executor executor(0, {&transport}, {nullptr, &transport}, &lists);
-    Group group;
-    group.context = 1;
-    group.members = {0, 1};
-    executor.add_group(group);
-    Stream stream(group, 0);
-    ScheduleBuilder builder(0, 2);
-    builder.recv({Buffer::recv, 0, 8}, 1);
-    const Result<Schedule> schedule = builder.seal();
-    weft::Run run(*schedule);
-    std::byte data[8] = {};
+    ReceiveBesideLists receive;
     auto owned = std::make_unique<ParkingInOneThread>();
     ParkingInOneThread& parking = *owned;
-    Engine engine(executor, {.kind = EngineKind::kernel_own}, std::move(owned));
+    Engine engine(receive.executor, {.kind = EngineKind::kernel_own}, std::move(owned));
     bool has_followed = false;
     bool has_slept = false;
     parking.meanwhile.push_back([&] { has_slept = true; });
     parking.meanwhile.push_back([&] {
         InCall in_call(engine);
-        engine.start(run, stream, {.recv = data, .reduction = {}}, nullptr, /*waits=*/true);
-        lists.wants_owner = true;
-        lists.when_submitted = [&] { executor.break_group(group, executor.out_of_memory()); };
-        EXPECT_EQ(engine.wait_until([&] { return run.is_done(); }, {}), WEFT_OK);
+        receive.start(engine);
+        receive.fail_when_submitted();
+        EXPECT_EQ(engine.wait_until([&] { return receive.run.is_done(); }, {}), WEFT_OK);
         has_followed = true;
     });
     InCall in_call(engine);
