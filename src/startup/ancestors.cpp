@@ -8,21 +8,19 @@
 #include <string>
 
 #include "base/fd.h"
+#include "base/read_all.h"
 
 namespace weft {
 namespace {
 
 constexpr int ancestors_max = 64;
 
+// Empty: it cannot be read.
 std::string content_of(pid_t pid, const char* file) {
     const std::string path = "/proc/" + std::to_string(pid) + "/" + file;
     const Fd in(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::string content;
-    char part[4096];
-    for (ssize_t length = 1; in && length > 0;) {
-        length = ::read(in.get(), part, sizeof part);
-        if (length > 0) content.append(part, static_cast<std::size_t>(length));
-    }
+    if (!in || !read_all(in.get(), content)) return "";
     return content;
 }
 

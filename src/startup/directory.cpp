@@ -33,6 +33,7 @@
 #include "base/fd.h"
 #include "base/file_limit_signal.h"
 #include "base/random.h"
+#include "base/read_all.h"
 
 namespace weft {
 namespace {
@@ -48,16 +49,6 @@ bool write_all(int fd, std::string_view data) {
         data.remove_prefix(static_cast<std::size_t>(written));
     }
     return true;
-}
-
-bool read_all(int fd, std::string& data) {
-    char part[65536];
-    for (;;) {
-        const ssize_t got = ::read(fd, part, sizeof part);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return got == 0;
-        data.append(part, static_cast<std::size_t>(got));
-    }
 }
 
 // Small files in a directory of a shared file system, for processes of one user. Not thread safe.
