@@ -11,8 +11,8 @@ class Aborted : public Everywhere {
     static void expect_reasons(int aborts, const std::string& settings = "") {
         for (const int ranks : some_of({2, 3, 4})) {
             const int seed = ranks + static_cast<int>(engine().size());
-            // UCX ends transfers that have begun (decision 15).
-            const char* const milliseconds = where().ucx != nullptr ? " 5000" : " 10";
+            // Told by the abort, not by a time-out. (UCX ends transfers that have begun: decision 15.)
+            const char* const milliseconds = where().ucx != nullptr ? " 5000" : " 2000";
             const Finished job = expect_success(
                 command({.ranks = ranks,
                          .program = "tests/fault/abort_program " + std::to_string(aborts) + " " +
