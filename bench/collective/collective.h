@@ -78,6 +78,7 @@ struct Collective {
     void (*fill)(Case&, std::uint64_t seed);
     weft_status (*start)(Case&, weft_request*);
     Plain plain;
+    int ranks = 0;  // only in jobs of so many; 0: of any number
 };
 
 // The content of a buffer: nothing, one rank's block, or a block per rank.

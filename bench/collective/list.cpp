@@ -1,4 +1,4 @@
-// The collectives that the bench measures: all but those among neighbors, and a send.
+// The collectives that the bench measures: all but those among neighbors, and messages.
 #include <array>
 
 #include "bench/collective/collective.h"
@@ -10,6 +10,7 @@ namespace weft::bench {
 #include "algorithm/collectives.def"
 #undef COLLECTIVE
 extern const Collective isend;
+extern const Collective iexchange;
 
 std::span<const Collective* const> collectives() {
     static constexpr std::array list = {
@@ -17,7 +18,7 @@ std::span<const Collective* const> collectives() {
 #define COLLECTIVE(name, NAME, parameters, send, recv, op, root) &i##name,
 #include "algorithm/collectives.def"
 #undef COLLECTIVE
-        &isend};
+        &isend, &iexchange};
     return list;
 }
 

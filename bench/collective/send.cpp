@@ -1,5 +1,8 @@
-// Measures a message from rank 0 to rank 1, by the point-to-point calls of an MPI and of Weft. (For
-// a build of Weft that has none: its broadcast of two ranks, which is one send and one receive.)
+// Measures messages between two ranks by the point-to-point calls of an MPI and of Weft: one from rank 0 to rank 1 (for a
+// build of Weft that has none: its broadcast of two ranks, which is one send and one receive), and one each way at once
+// (Weft's alltoallv without a block of the rank's own).
+#include <array>
+
 #include "bench/collective/collective.h"
 
 namespace weft::bench {
@@ -8,12 +11,17 @@ extern const Collective ibcast;
 
 namespace {
 
-void fill(Case& c, std::uint64_t seed) {
-    if (c.job.ranks != 2) fail("isend is measured between 2 ranks; this job has %d", c.job.ranks);
+void check_ranks(const Case& c, const char* name) {
+    if (c.job.ranks != 2)
+        fail("%s is measured between 2 ranks; this job has %d", name, c.job.ranks);
+}
+
+void fill_one_way(Case& c, std::uint64_t seed) {
+    check_ranks(c, "isend");
     ibcast.fill(c, seed);
 }
 
-weft_status start(Case& c, weft_request* request) {
+weft_status start_one_way(Case& c, weft_request* request) {
     const Api& api = *c.job.api;
     if (api.isend == nullptr) return ibcast.start(c, request);
     constexpr int tag = 0;
@@ -30,6 +38,21 @@ weft_status start(Case& c, weft_request* request) {
     return started == WEFT_OK && made == &own ? api.wait(&own) : started;
 }
 
+void fill_exchange(Case& c, std::uint64_t seed) {
+    check_ranks(c, "iexchange");
+    fill_blank(c.recv);
+    fill_pattern(c.send.as<std::uint8_t>(), c.job.rank, seed);
+    fill_pattern(c.expected.as<std::uint8_t>(), 1 - c.job.rank, seed);
+}
+
+weft_status start_exchange(Case& c, weft_request* request) {
+    static std::array<std::size_t, 2> counts;
+    counts = {c.bytes, c.bytes};
+    counts[static_cast<std::size_t>(c.job.rank)] = 0;
+    return issue(c, c.job.api->alltoallv, request, c.send.data(), counts.data(), nullptr,
+                 c.recv.data(), counts.data(), nullptr, WEFT_BYTE, c.job.comm);
+}
+
 }  // namespace
 
 extern const Collective isend = {
@@ -37,9 +60,21 @@ extern const Collective isend = {
     .has_size = true,
     .send_bytes = nothing,
     .recv_bytes = one_block,
-    .fill = fill,
-    .start = start,
+    .fill = fill_one_way,
+    .start = start_one_way,
     .plain = {.from_root = true},
+    .ranks = 2,
+};
+
+extern const Collective iexchange = {
+    .name = "iexchange",
+    .has_size = true,
+    .send_bytes = one_block,
+    .recv_bytes = one_block,
+    .fill = fill_exchange,
+    .start = start_exchange,
+    .plain = {.from_root = true, .to_root = true},
+    .ranks = 2,
 };
 
 }  // namespace weft::bench

@@ -98,6 +98,18 @@ static void call_send(const weft_rival_data* data) {
     if (rank == 1) f->Recv(RECEIVED, 0, 0, WORLD, MPI_STATUS_IGNORE);
 }
 
+/* One each way at once. */
+static void start_exchange(const weft_rival_data* data) {
+    f->Irecv(RECEIVED, 1 - rank, 0, WORLD, next_request());
+    f->Isend(SENT, 1 - rank, 0, WORLD, next_request());
+}
+static void call_exchange(const weft_rival_data* data) {
+    MPI_Request both[2];
+    f->Irecv(RECEIVED, 1 - rank, 0, WORLD, &both[0]);
+    f->Isend(SENT, 1 - rank, 0, WORLD, &both[1]);
+    f->Waitall(2, both, MPI_STATUSES_IGNORE);
+}
+
 /* A thousand calls that have nothing to do: microseconds of one measurement are nanoseconds of a call. */
 #define THOUSAND_CALLS(name, ...)                          \
     static void call_##name(const weft_rival_data* data) { \
@@ -113,6 +125,7 @@ THOUSAND_CALLS(test, f->Test(&none, &flag, MPI_STATUS_IGNORE))
 static const weft_rival_collective collectives[] = {
 #define ENTRY(name, Start, Call, before, ...) {"i" #name, start_##name, call_##name},
     FOR_ALL_COLLECTIVES(ENTRY){"isend", start_send, call_send},
+    {"iexchange", start_exchange, call_exchange},
     {"nothing:wait", call_wait, call_wait},
     {"nothing:waitall", call_waitall, call_waitall},
     {"nothing:test", call_test, call_test},

@@ -7,7 +7,7 @@
 namespace weft::bench {
 
 std::string PlainBlocks::absence(const Collective& collective, const Job& job, bool can_add) {
-    constexpr std::string_view copied[] = {"ibcast",   "isend",      "igather",
+    constexpr std::string_view copied[] = {"ibcast",   "isend",      "iexchange", "igather",
                                            "iscatter", "iallgather", "ialltoall"};
     constexpr std::string_view added[] = {"ibarrier", "ireduce", "iallreduce"};
     if (job.ranks != 2) return "it connects 2 ranks; this job has " + std::to_string(job.ranks);
@@ -30,7 +30,8 @@ PlainBlocks::PlainBlocks(const Collective& collective, Case& c) {
     };
     if (is_root ? plain.from_root : plain.to_root) outgoing = block(from, 1 - rank);
     if (is_root ? plain.to_root : plain.from_root) incoming = block(c.recv, 1 - rank);
-    if (has_input && (is_root || (plain.from_root && plain.to_root))) {
+    const bool has_own = collective.ranks == 0;  // messages have none
+    if (has_input && has_own && (is_root || (plain.from_root && plain.to_root))) {
         own = block(from, rank);
         own_place = block(c.recv, rank).data();
     }

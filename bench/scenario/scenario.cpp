@@ -71,9 +71,8 @@ Json all_values(const std::string& axis, const Json& value, const Json& scenario
             for (const std::int64_t size : *sizes) values.push_back(size_text(size));
         } else if (axis == "collective" && one == "all") {
             for (const Collective* known : collectives()) {
-                const std::string name = known->name;
-                if (name != "isend" || scenario.value("ranks", Json(2)) == 2)
-                    values.push_back(name);
+                if (known->ranks == 0 || scenario.value("ranks", Json(2)) == known->ranks)
+                    values.push_back(known->name);
             }
         } else {
             values.push_back(one);

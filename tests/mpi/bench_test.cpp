@@ -74,7 +74,8 @@ std::set<std::string> all_collectives() {
             "iscatter",
             "iscatterv",
             "ireduce_scatter_block",
-            "isend"};
+            "isend",
+            "iexchange"};
 }
 
 TEST_P(Bench, MeasuresEveryCollectiveBesideIt) {

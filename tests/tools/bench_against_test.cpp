@@ -104,19 +104,20 @@ TEST(BenchPlain, MovesBytesOverSocketsAndByACopyThread) {
     const Folder folder;
     std::ofstream(folder / "plain.json") << R"([
         {"name": "sockets", "bytes": 4097, "repetitions": 2, "until": 0,
-         "collective": ["ibarrier", "ibcast", "isend", "igather", "iscatter", "iallgather",
-                        "ialltoall", "ireduce", "iallreduce"],
+         "collective": ["ibarrier", "ibcast", "isend", "iexchange", "igather", "iscatter",
+                        "iallgather", "ialltoall", "ireduce", "iallreduce"],
          "progress": "tests:3", "compute": {"for": "20us"},
          "members": [{"implementation": "sockets"}, {"implementation": "sockets:spinning"},
                      {"implementation": "sockets:blocking"}]},
         {"name": "copies", "bytes": "3M", "repetitions": 2, "until": 0, "cores": "none",
-         "collective": ["ibcast", "isend", "igather", "iscatter", "iallgather", "ialltoall"],
+         "collective": ["ibcast", "isend", "iexchange", "igather", "iscatter", "iallgather",
+                        "ialltoall"],
          "members": [{"implementation": "copy thread:0"}]}])";
     const Finished done =
         expect_success(bench + (folder / "plain.json") + " --json " + (folder / "samples"));
     EXPECT_FALSE(contains(done.out, "Missing")) << done.out;
     const std::string samples = content(folder / "samples");
-    EXPECT_EQ(matches_in(samples, "\"kind\":\"sample\"").size(), (9 * 3 + 6) * 2u);
+    EXPECT_EQ(matches_in(samples, "\"kind\":\"sample\"").size(), (10 * 3 + 7) * 2u);
 }
 
 TEST(BenchPlain, CallsWeftInAThread) {
