@@ -119,7 +119,8 @@ def progress(value):
     kind, _, number = str(value or "none").partition(":")
     return {"none": "", "tests": "%s calls of test during the computation" % number,
             "bytes": "a call of test every %s bytes" % number, "until": "tests until the operation has ended",
-            "fiber": "computation in another fiber" + (" (%s)" % number if number else "")}.get(kind, str(value))
+            "fiber": "computation in another fiber" + (", repeated until the operation has ended" if number == "until" else
+                                                       " (%s)" % number if number else "")}.get(kind, str(value))
 
 
 def late(value):

@@ -233,6 +233,13 @@ class Runner {
             times.test_calls = 1;
             return;
         }
+        if (progress.repeats) {
+            do {
+                work_.run();
+                yield_fiber();
+            } while (!has_ended_);
+            return;
+        }
         const std::int64_t pieces =
             progress.kind == Progress::Kind::tests   ? progress.number + 1
             : progress.kind == Progress::Kind::bytes ? member.cell.bytes / progress.number + 1
@@ -281,12 +288,15 @@ class Runner {
         if (!is_overlapped) {
             member.player->wait();
         } else if (member.cell.progress.kind == Progress::Kind::fiber) {
-            compute_beside_wait(
-                member.cell.progress, [&] { member.player->wait(); },
-                [&] {
-                    compute(member, times);
-                    waiting = watch_.us();
-                });
+            has_ended_ = false;
+            const auto wait = [&] {
+                member.player->wait();
+                has_ended_ = true;
+            };
+            compute_beside_wait(member.cell.progress, wait, [&] {
+                compute(member, times);
+                waiting = watch_.us();
+            });
         } else {
             compute(member, times);
             waiting = watch_.us();
@@ -459,6 +469,7 @@ class Runner {
     double work_us_ = 0;
     double origin_us_ = 0;
     std::uint64_t fill_seed_ = 0;
+    bool has_ended_ = false;  // the wait beside which a fiber computes
 };
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "bench/scenario/cell.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "base/setting.h"
 #include "bench/sizes.h"
@@ -163,9 +165,11 @@ Progress progress_from(const Json& axes) {
         return {Kind::bytes, bytes_of(size, "progress", "")};
     }
     if (text == "none" || text == "until") return {text == "none" ? Kind::none : Kind::until};
-    if (word == "fiber" && (text == word || rest == "timer" || rest == "arrival"))
-        return {Kind::fiber, 0, rest == "timer", rest == "arrival"};
-    refuse("progress", text, "none, tests:N, bytes:N, until, fiber, fiber:timer or fiber:arrival");
+    constexpr std::array<std::string_view, 3> ways = {"timer", "arrival", "until"};
+    if (word == "fiber" && (text == word || std::ranges::find(ways, rest) != ways.end()))
+        return {Kind::fiber, 0, rest == "timer", rest == "arrival", rest == "until"};
+    refuse("progress", text,
+           "none, tests:N, bytes:N, until, fiber, fiber:timer, fiber:arrival or fiber:until");
 }
 
 std::vector<std::string> split(const std::string& text, char at) {

@@ -57,6 +57,7 @@ struct Progress {
     std::int64_t number = 0;  // of tests; bytes for which there is one test
     bool timer = false;       // fiber: the computation is preempted
     bool arrival = false;     // ... when something arrives
+    bool repeats = false;     // ... until the wait has ended
 };
 
 enum class BarrierOf : std::uint8_t { ours, mpi, both };

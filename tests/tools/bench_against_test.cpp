@@ -120,6 +120,17 @@ TEST(BenchPlain, MovesBytesOverSocketsAndByACopyThread) {
     EXPECT_EQ(matches_in(samples, "\"kind\":\"sample\"").size(), (10 * 3 + 7) * 2u);
 }
 
+TEST(BenchPlain, ComputesInAFiberUntilAnotherHasWaited) {
+    const Folder folder;
+    std::ofstream(folder / "behind.json") << R"({"name": "behind", "bytes": 4097,
+        "repetitions": 2, "until": 0, "collective": "ibcast", "cores": "none",
+        "compute": {"for": "20us"}, "members": [{"name": "fiber", "progress": "fiber:until"}]})";
+    const Finished done =
+        expect_success(bench + (folder / "behind.json") + " --json " + (folder / "samples"));
+    if (contains(done.out, "this build has no fibers")) GTEST_SKIP() << "this build has no fibers";
+    EXPECT_EQ(matches_in(content(folder / "samples"), "\"kind\":\"sample\"").size(), 2u);
+}
+
 TEST(BenchPlain, CallsWeftInAThread) {
     const Folder folder;
     std::ofstream(folder / "thread.json") << R"({"name": "thread", "bytes": 4097, "ranks": 3,
