@@ -120,7 +120,7 @@ class Scheduler {
     Queue ready_;    // to compute
     std::uint64_t alive_ = 0;
     Counts counts_;
-    StackPool stacks_;
+    StackPool& stacks_ = StackPool::of_this_thread();
     std::size_t function_stack_bytes_ = 0;
     Queue ended_functions_;  // records to use again: their starts allocate nothing
     weft_scheduler calls_;

@@ -97,6 +97,11 @@ bool Stack::is_beyond(const void* address) const {
     return at >= begin && at < begin + guard_bytes;
 }
 
+StackPool& StackPool::of_this_thread() {
+    static thread_local StackPool pool;
+    return pool;
+}
+
 Stack StackPool::take(std::size_t bytes) {
     const std::size_t wanted = Stack::rounded(bytes);
     for (std::size_t i = kept_.size(); i-- > 0;) {

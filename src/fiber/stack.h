@@ -51,6 +51,9 @@ class Stack {
 // Keeps stacks that are not used any more for the next fibers.
 class StackPool {
   public:
+    // The next run() of a thread finds its stacks mapped, and in the cache.
+    static StackPool& of_this_thread();
+
     Stack take(std::size_t bytes);
     void give_back(Stack stack) noexcept;
 

@@ -92,6 +92,18 @@ void order(weft_comm) {
         return 7;
     });
     EXPECT(result == 7 && !weft::fibers::is_inside());
+    // The next run() of a thread finds its stacks again: what was touched is in memory.
+    unsigned char is_in_memory = 0;
+    for (int i = 0; i < 2; ++i) {
+        weft::fibers::run([&] {
+            const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+            const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+            auto* const deep = reinterpret_cast<char*>((here - 16 * page) / page * page);
+            EXPECT(mincore(deep, page, &is_in_memory) == 0);
+            *const_cast<volatile char*>(deep) = 1;
+        });
+    }
+    EXPECT((is_in_memory & 1) != 0);
     // Fibers that nobody joins end before run() returns.
     int ended = 0;
     weft::fibers::run([&] {
