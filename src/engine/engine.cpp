@@ -29,6 +29,7 @@ Engine::Engine(Executor& executor, Options options, std::unique_ptr<Parking> par
       may_spin_(options.may_spin),
       thread_may_spin_(options.progress_place.is_set_aside() ? options.progress_place.has_own_core
                                                              : options.may_spin),
+      thread_may_be_late_(options.on_demand),
       timeout_ns_(options.timeout_ns),
       demands_(executor, options.on_demand),
       sleepers_(executor, demands_, std::move(parking)),
@@ -68,7 +69,15 @@ void Engine::start(Run& run, Stream& stream, const Binding& binding, OffloadPlan
     if (is_offered && engine.needs_joiner) executor_.begin_offered(/*as_lists=*/true);
 }
 
+// The thread that was woken to begin lists waits for the core of the computation, up to a tick
+// long. A program that tests is here before: the executor carries out all of these runs.
+inline void Engine::begin_late_lists() {
+    if (thread_may_be_late_ && executor_.has_offered() && !offload_->offers_all()) [[unlikely]]
+        executor_.begin_offered(/*as_lists=*/false);
+}
+
 bool Engine::progress(bool tests) {
+    if (tests) begin_late_lists();
     if (sleepers_.armed() == Sleeper::thread && !sleepers_.is_led()) sleepers_.disarm();
     if (!tests) demands_.note_no_polling();
     if (demands_.is_on() && tests && !sleepers_.is_led()) demands_.begin_test();

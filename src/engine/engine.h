@@ -93,9 +93,9 @@ class Engine : private Exclusion {
     struct Options {
         EngineKind kind = default_engine;
         bool may_spin = true;  // false: there are more ranks than cores
-        // The progress thread shares its core with a rank that computes. For groups whose members
-        // are all reached by transports that know demands, it is woken only when a rank waits for
-        // what it does.
+        // The progress thread shares its core with a rank that computes: it may get the core late.
+        // For groups whose members are all reached by transports that know demands, it is woken
+        // only when a rank waits for what it does.
         bool on_demand = false;
         ProgressPlace progress_place{};
         std::int64_t timeout_ns = no_deadline;  // of waits that have no deadline of their own
@@ -270,6 +270,7 @@ class Engine : private Exclusion {
     [[gnu::cold]] void demand_for_sleeping_leader();
     void linger();
     void wake_for_offload();
+    void begin_late_lists();
     bool submit_or_call_owner() { return executor_.needs_list_owner() && !submit_here(); }
     bool submit_here();
     Sleeper arm_for_the_rest(bool has_started, bool is_needed);
@@ -321,6 +322,7 @@ class Engine : private Exclusion {
     std::atomic<EngineKind> kind_;
     const bool may_spin_;          // waits
     const bool thread_may_spin_;   // the progress thread
+    const bool thread_may_be_late_;
     bool serves_outside_ = false;  // there are listeners, or demands for them
     HandoverLock lock_;
     const std::int64_t timeout_ns_;

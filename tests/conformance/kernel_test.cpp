@@ -259,6 +259,42 @@ TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
     }
 }
 
+// A thread that shares its core with a computation may get it long after it was woken.
+TEST(KernelThread, IsNotWaitedForByTestsWhereItMayBeLate) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    for (const bool shares_core : {true, false}) {
+        SCOPED_TRACE(shares_core ? "on a shared core" : "on its own core");
+        ThreadJob::Options options{.engine = EngineKind::kernel,
+                                   .on_demand = shares_core,
+                                   .dedicates = true,
+                                   .over = Over::tcp};
+        ThreadJob job(2, std::move(options));
+        job.connect();
+        job.run([&](ThreadRank& rank) {
+            Process& process = rank.process();
+            const Executor& executor = process.executor();
+            std::vector<std::byte> data(100'000, static_cast<std::byte>(rank.rank() + 1));
+            weft_request request = WEFT_REQUEST_NULL;
+            {
+                InCall in_call(process.engine());  // the thread cannot come meanwhile
+                const Call call{.collective = Collective::bcast,
+                                .recv_buf = data.data(),
+                                .count = data.size(),
+                                .type = WEFT_BYTE};
+                Result<Request*> started = process.world().start(call);
+                ASSERT_TRUE(started.is_ok()) << last_detail();
+                request = reinterpret_cast<weft_request>(
+                    process.requests().handle((*started)->place));
+                EXPECT_TRUE(executor.has_offered());
+                process.engine().progress();
+                EXPECT_NE(executor.has_offered(), shares_core);
+            }
+            ASSERT_EQ(rank.wait(&request), WEFT_OK) << rank.detail();
+            EXPECT_EQ(data.back(), std::byte{1});
+        });
+    }
+}
+
 // A communicator may be kept out of it, and taken in again.
 TEST(KernelOptOut, IsOfOneCommunicator) {
     if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
