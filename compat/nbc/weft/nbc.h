@@ -198,21 +198,24 @@ static WEFT_INLINE void weft_nbc_let_mpi_work(void) {
     MPI_Test(&weft_nbc_never, &is_done, MPI_STATUS_IGNORE);
 }
 
-/* Prepares a handle for NBC_Start. */
-static WEFT_INLINE int NBC_Init_handle(NBC_Handle* handle, MPI_Comm comm) {
-    weft_nbc_comm* found;
+static WEFT_INLINE int weft_nbc_prepare(NBC_Handle* handle, MPI_Comm comm, weft_nbc_comm** own) {
     if (!handle) return NBC_INVALID_PARAM;
     handle->comm = comm;
     handle->tmpbuf = NULL;
     handle->call = NULL;
-    return weft_nbc_comm_of(comm, &found);
+    return weft_nbc_comm_of(comm, own);
+}
+
+/* Prepares a handle for NBC_Start. */
+static WEFT_INLINE int NBC_Init_handle(NBC_Handle* handle, MPI_Comm comm) {
+    weft_nbc_comm* found;
+    return weft_nbc_prepare(handle, comm, &found);
 }
 
 /* What every collective begins with. */
 static WEFT_INLINE int weft_nbc_begin(NBC_Handle* handle, MPI_Comm comm, weft_nbc_comm** own,
                                       struct weft_nbc_call** call) {
-    int code = NBC_Init_handle(handle, comm);
-    if (code == NBC_OK) code = weft_nbc_comm_of(comm, own);
+    int code = weft_nbc_prepare(handle, comm, own);
     if (code == NBC_OK && !(*call = weft_nbc_new_call())) code = NBC_OOR;
     return code;
 }

@@ -26,6 +26,16 @@ static WEFT_INLINE int weft_nbc_is_plain(MPI_Datatype type) {
     return is_plain;
 }
 
+/* The bytes of a type that most programs send, which has no gaps; 0: of another one. Five questions
+   to the MPI would take as long as a small message. */
+static WEFT_INLINE int weft_nbc_known_bytes(MPI_Datatype type) {
+    if (type == MPI_BYTE || type == MPI_CHAR) return 1;
+    if (type == MPI_INT) return (int)sizeof(int);
+    if (type == MPI_DOUBLE) return (int)sizeof(double);
+    if (type == MPI_FLOAT) return (int)sizeof(float);
+    return 0;
+}
+
 /* One side of a call, as the program gave it: contiguous blocks of `count` elements, or, if
    is_v, blocks of `counts` elements at `displs`; if `types` is given, of these types, at
    `displs` or `at` in bytes. */
@@ -141,11 +151,15 @@ static WEFT_INLINE int weft_nbc_lay_out(struct weft_nbc_call* call, weft_nbc_sid
     int size = 0, block;
     size_t bytes, all = 0;
     if (!side->types) {
-        if (type == MPI_DATATYPE_NULL || MPI_Type_size(type, &size) != MPI_SUCCESS)
-            return NBC_INVALID_PARAM;
-        MPI_Type_get_extent(type, &low, &extent);
+        size = weft_nbc_known_bytes(type);
+        extent = size;
+        if (size == 0) {
+            if (type == MPI_DATATYPE_NULL || MPI_Type_size(type, &size) != MPI_SUCCESS)
+                return NBC_INVALID_PARAM;
+            MPI_Type_get_extent(type, &low, &extent);
+            side->is_packed = !weft_nbc_is_plain(type);
+        }
         side->extent = (ptrdiff_t)extent;
-        side->is_packed = !weft_nbc_is_plain(type);
         side->bytes = (size_t)side->count * (size_t)size;
     }
     if (side->is_v) {
@@ -161,9 +175,12 @@ static WEFT_INLINE int weft_nbc_lay_out(struct weft_nbc_call* call, weft_nbc_sid
         if (count < 0) return NBC_INVALID_PARAM;
         if (side->types && count > 0) { /* an empty block needs no type */
             type = side->types[block];
-            if (type == MPI_DATATYPE_NULL || MPI_Type_size(type, &size) != MPI_SUCCESS)
-                return NBC_INVALID_PARAM;
-            if (!weft_nbc_is_plain(type)) side->is_packed = 1;
+            size = weft_nbc_known_bytes(type);
+            if (size == 0) {
+                if (type == MPI_DATATYPE_NULL || MPI_Type_size(type, &size) != MPI_SUCCESS)
+                    return NBC_INVALID_PARAM;
+                if (!weft_nbc_is_plain(type)) side->is_packed = 1;
+            }
         }
         if (side->is_v) side->sizes[block] = (size_t)count * (size_t)size;
     }
