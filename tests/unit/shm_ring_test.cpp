@@ -216,60 +216,81 @@ TEST(ShmCopy, by_streaming_stores_copies_exactly_what_it_should) {
     }
 }
 
-// Pieces of 16 KiB that take so many ticks a KiB each way. Returns how many went the dearer one.
+// By a string instruction, too.
+TEST(ShmCopy, by_a_string_instruction_copies_exactly_what_it_should) {
+    for (std::size_t bytes = 0; bytes <= 400; ++bytes) {
+        std::vector<std::byte> from(bytes + 2), to(bytes + 2, std::byte{0xee});
+        for (std::size_t i = 0; i < from.size(); ++i) from[i] = fill_of(bytes, i);
+        copy_string(to.data() + 1, from.data() + 1, bytes);
+        EXPECT_EQ(to.front(), std::byte{0xee});
+        EXPECT_EQ(to.back(), std::byte{0xee});
+        for (std::size_t i = 1; i <= bytes; ++i) EXPECT_EQ(to[i], from[i]) << bytes << ", " << i;
+    }
+}
+
+// Pieces of 16 KiB that take so many ticks a KiB each way. Returns how many did not go the way that
+// is best in the end.
 struct Machine {
-    std::uint64_t ordinary;
+    std::uint64_t loop;
+    std::uint64_t string;
     std::uint64_t streaming;
 };
 
-std::size_t send_pieces(StoreChoice& choice, const Machine& machine, std::size_t pieces) {
-    std::size_t streamed = 0;
+std::size_t send_pieces(CopyChoice& choice, const Machine& machine, std::size_t pieces) {
+    std::array<std::size_t, 3> counts{};
+    const std::array ticks = {machine.loop, machine.string, machine.streaming};
     for (std::size_t i = 0; i < pieces; ++i) {
-        const StoreChoice::Turn turn = choice.next();
-        const bool streaming = turn.stores == Stores::streaming;
-        streamed += streaming;
-        if (turn.timed)
-            choice.took(turn.stores, 16 * (streaming ? machine.streaming : machine.ordinary),
-                        16384);
+        const CopyChoice::Turn turn = choice.next();
+        const auto how = static_cast<std::size_t>(turn.how);
+        ++counts[how];
+        if (turn.timed) choice.took(turn.how, 16 * ticks[how], 16384);
     }
-    return machine.ordinary > machine.streaming ? pieces - streamed : streamed;
+    return pieces - counts[static_cast<std::size_t>(choice.best())];
 }
 
-TEST(ShmStoreChoice, takes_what_is_faster_on_this_machine) {
-    StoreChoice common_cache, no_common_cache;
-    send_pieces(common_cache, {70, 120}, 512);
-    send_pieces(no_common_cache, {900, 110}, 512);
-    EXPECT_EQ(common_cache.best(), Stores::ordinary);
-    EXPECT_EQ(no_common_cache.best(), Stores::streaming);
-    // And tries the other hardly ever.
-    EXPECT_LE(send_pieces(common_cache, {70, 120}, 10'000), 50u);
-    EXPECT_LE(send_pieces(no_common_cache, {900, 110}, 10'000), 50u);
+TEST(ShmCopyChoice, takes_what_is_faster_on_this_machine) {
+    const std::tuple<Machine, CopyBy> machines[] = {{{70, 40, 120}, CopyBy::string},
+                                                    {{300, 90, 110}, CopyBy::string},
+                                                    {{70, 400, 120}, CopyBy::loop},
+                                                    {{900, 800, 110}, CopyBy::streaming}};
+    for (const auto& [machine, best] : machines) {
+        CopyChoice choice;
+        send_pieces(choice, machine, 512);
+        EXPECT_EQ(choice.best(), best) << machine.loop;
+        // And tries the others hardly ever.
+        EXPECT_LE(send_pieces(choice, machine, 10'000), 50u);
+        // Where there are no streaming stores, or they do not help:
+        CopyChoice two_ways(2);
+        send_pieces(two_ways, machine, 10'000);
+        EXPECT_EQ(two_ways.best(), machine.string < machine.loop ? CopyBy::string : CopyBy::loop);
+    }
 }
 
-TEST(ShmStoreChoice, streaming_stores_must_be_better_by_a_factor) {
-    StoreChoice choice;
-    send_pieces(choice, {240, 100}, 10'000);
-    EXPECT_EQ(choice.best(), Stores::ordinary);
+TEST(ShmCopyChoice, streaming_stores_must_be_better_by_a_factor) {
+    CopyChoice choice;
+    send_pieces(choice, {240, 260, 100}, 10'000);
+    EXPECT_EQ(choice.best(), CopyBy::loop);
 }
 
-TEST(ShmStoreChoice, follows_a_machine_that_changes) {
-    StoreChoice choice;
-    send_pieces(choice, {70, 120}, 1000);
+TEST(ShmCopyChoice, follows_a_machine_that_changes) {
+    CopyChoice choice;
+    send_pieces(choice, {70, 60, 120}, 1000);
+    EXPECT_EQ(choice.best(), CopyBy::string);
     // Soon when what it does becomes slow: these are 4 MiB.
-    send_pieces(choice, {900, 110}, 256);
-    EXPECT_EQ(choice.best(), Stores::streaming);
+    send_pieces(choice, {900, 900, 110}, 256);
+    EXPECT_EQ(choice.best(), CopyBy::streaming);
     // Later when what it does not do becomes fast.
-    send_pieces(choice, {70, 120}, 2000);
-    EXPECT_EQ(choice.best(), Stores::ordinary);
+    send_pieces(choice, {70, 120, 120}, 4000);
+    EXPECT_EQ(choice.best(), CopyBy::loop);
 }
 
-TEST(ShmStoreChoice, one_slow_piece_changes_nothing) {
-    StoreChoice choice;
-    send_pieces(choice, {70, 120}, 1000);
-    choice.took(Stores::ordinary, 1'000'000'000, 16384);  // another program had the processor
-    EXPECT_EQ(choice.best(), Stores::ordinary);
-    choice.took(Stores::streaming, 0, 16384);
-    EXPECT_EQ(choice.best(), Stores::ordinary);
+TEST(ShmCopyChoice, one_slow_piece_changes_nothing) {
+    CopyChoice choice;
+    send_pieces(choice, {70, 100, 120}, 1000);
+    choice.took(CopyBy::loop, 1'000'000'000, 16384);  // another program had the processor
+    EXPECT_EQ(choice.best(), CopyBy::loop);
+    choice.took(CopyBy::streaming, 0, 16384);
+    EXPECT_EQ(choice.best(), CopyBy::loop);
 }
 
 }  // namespace weft::shm::shm_ring_test

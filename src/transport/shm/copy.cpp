@@ -19,6 +19,14 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t n) {
     std::memcpy(to + last, from + last, block);
 }
 
+void copy_string(std::byte* to, const std::byte* from, std::size_t n) {
+#if defined(__x86_64__)
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+#else
+    std::memcpy(to, from, n);
+#endif
+}
+
 #if defined(__SSE2__)
 
 const bool has_streaming_stores = true;

@@ -12,6 +12,9 @@ namespace weft::shm {
 // message and its record are. This loop is not.
 void copy_long(std::byte* to, const std::byte* from, std::size_t n);
 
+// As copy_long(), by the processor's string instruction, where it has one that copies.
+void copy_string(std::byte* to, const std::byte* from, std::size_t n);
+
 // As copy_long(), with streaming stores where the processor has them: they go to memory without
 // fetching the lines first. REQUIRES: `to` is a multiple of 16.
 void copy_streaming(std::byte* to, const std::byte* from, std::size_t n);

@@ -38,6 +38,15 @@ void take_in(std::byte* place, const Combination& combination, std::size_t offse
 
 }  // namespace
 
+// A record's bytes, likewise.
+inline void ShmTransport::take_payload(Peer& peer, const Post& post, std::size_t offset,
+                                       Record* record) {
+    const std::size_t bytes = record->bytes;
+    if (bytes < chosen_bytes_min || post.combination.kernel != nullptr) [[likely]]
+        return take_in(post.data, post.combination, offset, record->payload(), bytes);
+    copy_piece(peer.copies_out, post.data + offset, {record->payload(), bytes});
+}
+
 // False: a failure notice must stay until its receive is posted: there is no memory to keep it.
 inline bool ShmTransport::take_eager(Peer& peer, Record* record) {
     LaneQueue* lane = peer.receives.try_find(record->id);
@@ -48,7 +57,7 @@ inline bool ShmTransport::take_eager(Peer& peer, Record* record) {
     }
     if (Post* post = lane->match()) [[likely]] {
         if (post->bytes == bytes) [[likely]] {
-            take_in(post->data, post->combination, 0, record->payload(), bytes);
+            take_payload(peer, *post, 0, record);
             settle(peer, *lane, post, {});
         } else {
             settle(peer, *lane, post, Outcome::mismatch(bytes, post->bytes));
@@ -262,8 +271,7 @@ void ShmTransport::take_pushed_piece(Peer& peer, Record* record) {
     const std::size_t bytes = record->bytes;
     WEFT_ASSERT(bytes <= pushed.bytes - pushed.offset);
     if (pushed.post != nullptr) {
-        take_in(pushed.post->data, pushed.post->combination, pushed.offset, record->payload(),
-                bytes);
+        take_payload(peer, *pushed.post, pushed.offset, record);
     } else if (pushed.message != nullptr) {
         shm::copy_bytes(pushed.message->data + pushed.offset, record->payload(), bytes);
     }
@@ -351,7 +359,7 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
     WEFT_ASSERT(transfer->peer == &peer &&
                 record->bytes <= transfer->post->bytes - transfer->offset);
     const Post& post = *transfer->post;
-    take_in(post.data, post.combination, transfer->offset, record->payload(), record->bytes);
+    take_payload(peer, post, transfer->offset, record);
     transfer->offset += record->bytes;
     ++counters_.pieces_moved;
     if (transfer->offset == transfer->post->bytes) {

@@ -13,6 +13,8 @@
 namespace weft {
 
 using shm::Control;
+using shm::CopyBy;
+using shm::CopyChoice;
 using shm::LaneQueue;
 using shm::LargeMethod;
 using shm::Post;
@@ -20,17 +22,12 @@ using shm::Record;
 using shm::RecordKind;
 using shm::Rts;
 using shm::SlotId;
-using shm::StoreChoice;
-using shm::Stores;
 
 namespace {
 
 // Flow control: a receiver with this many unexpected bytes gets only RTSs until half of them are
 // left.
 constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
-
-// The time of a shorter piece says little about a longer one.
-constexpr std::size_t timed_bytes_min = 4 * 1024;
 
 bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
 
@@ -49,10 +46,10 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         record = reserve(peer.out, data.size());
         if (record == nullptr) return false;
     }
-    if (data.size() < timed_bytes_min) [[likely]]
+    if (data.size() < chosen_bytes_min) [[likely]]
         shm::copy_bytes(record->payload(), data.data(), data.size());
     else
-        copy_piece(peer, record->payload(), data);
+        copy_piece(peer.copies_in, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
     if (is_notice(stream)) [[unlikely]]
@@ -84,7 +81,7 @@ bool ShmTransport::push(Peer& peer, std::uint64_t stream, Bytes data) {
         const Bytes piece = data.subspan(at, std::min(peer.piece_bytes, data.size() - at));
         record = peer.out.reserve(piece.size());
         WEFT_ASSERT(record != nullptr);
-        copy_piece(peer, record->payload(), piece);
+        copy_piece(peer.copies_in, record->payload(), piece);
         peer.out.publish(record, RecordKind::pushed_piece, 0, piece.size());
         ++counters_.pieces_moved;
     }
@@ -199,18 +196,20 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
 }
 
 // Out of line, to keep it out of the code for small messages.
-[[gnu::noinline]] void ShmTransport::copy_piece(Peer& peer, std::byte* to, Bytes piece) {
-    StoreChoice::Turn turn;
-    if (settings_.large == LargeMethod::ring && shm::has_streaming_stores &&
-        piece.size() >= timed_bytes_min)
-        turn = peer.stores.next();
+[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoice& choice, std::byte* to, Bytes piece) {
+    CopyChoice::Turn turn;
+    if (piece.size() >= timed_bytes_min)
+        turn = choice.next();
+    else if (piece.size() >= chosen_bytes_min && choice.best() == CopyBy::string)
+        turn.how = CopyBy::string;
 
     const std::uint64_t begin = turn.timed ? ticks() : 0;
-    if (turn.stores == Stores::streaming)
-        shm::copy_streaming(to, piece.data(), piece.size());
-    else
-        shm::copy_bytes(to, piece.data(), piece.size());
-    if (turn.timed) peer.stores.took(turn.stores, ticks() - begin, piece.size());
+    switch (turn.how) {
+        case CopyBy::loop: shm::copy_bytes(to, piece.data(), piece.size()); break;
+        case CopyBy::string: shm::copy_string(to, piece.data(), piece.size()); break;
+        case CopyBy::streaming: shm::copy_streaming(to, piece.data(), piece.size()); break;
+    }
+    if (turn.timed) choice.took(turn.how, ticks() - begin, piece.size());
 }
 
 // Writes the next piece of the first large send. False: there is no room for it.
@@ -225,7 +224,7 @@ bool ShmTransport::write_piece(Peer& peer) {
         return false;
     Record* record = reserve(peer.out, bytes);
     if (record == nullptr) return false;
-    copy_piece(peer, record->payload(), {post.data + transfer.offset, bytes});
+    copy_piece(peer.copies_in, record->payload(), {post.data + transfer.offset, bytes});
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
     put_off_waking(peer);
     transfer.offset += bytes;

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/fifo.h"
+#include "transport/shm/copy.h"
 #include "transport/shm/lanes.h"
 #include "transport/shm/ring.h"
 #include "transport/shm/segment.h"
@@ -62,7 +63,8 @@ struct Peer {
     Fifo<Post*> unwritten;   // sends there was no room for, in posting order
     Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
-    StoreChoice stores;      // into its ring
+    CopyChoice copies_in{has_streaming_stores ? 3u : 2u};  // into its ring
+    CopyChoice copies_out{2};                              // out of the ring from it
 
     bool has_left = false;   // it has finalized
     bool is_ending = false;  // it has ended, but not all that it has written is taken

@@ -113,6 +113,11 @@ class ShmTransport final : public Transport, public Combining {
     // is less than waking a thread.
     static constexpr std::size_t pushed_bytes_max = 128 * 1024;
 
+    // The time of a shorter piece says little about a longer one. From the other size on the
+    // fastest way to copy is worth a call.
+    static constexpr std::size_t timed_bytes_min = 4 * 1024;
+    static constexpr std::size_t chosen_bytes_min = 1024;
+
     explicit ShmTransport(Parts parts);
     Status open_wait_fds();
 
@@ -175,7 +180,7 @@ class ShmTransport final : public Transport, public Combining {
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
     bool write_piece(Peer& peer);
-    void copy_piece(Peer& peer, std::byte* to, Bytes piece);
+    static void copy_piece(shm::CopyChoice& choice, std::byte* to, Bytes piece);
     void send_control(Peer& peer, const shm::Control& control);
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);
@@ -196,6 +201,8 @@ class ShmTransport final : public Transport, public Combining {
     void take_pushed_piece(Peer& peer, shm::Record* record);
     bool take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
+    static void take_payload(Peer& peer, const shm::Post& post, std::size_t offset,
+                             shm::Record* record);
     void reserve_transfer(Peer& peer);
     void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
     void finish_receive(shm::SlotId id, const Outcome& how);
