@@ -42,7 +42,7 @@ void take_in(std::byte* place, const Combination& combination, std::size_t offse
 inline void ShmTransport::take_payload(Peer& peer, const Post& post, std::size_t offset,
                                        Record* record) {
     const std::size_t bytes = record->bytes;
-    if (bytes < chosen_bytes_min || post.combination.kernel != nullptr) [[likely]]
+    if (bytes < timed_bytes_min || post.combination.kernel != nullptr) [[likely]]
         return take_in(post.data, post.combination, offset, record->payload(), bytes);
     copy_piece(peer.copies_out, post.data + offset, {record->payload(), bytes});
 }

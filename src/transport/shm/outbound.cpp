@@ -15,6 +15,7 @@ namespace weft {
 using shm::Control;
 using shm::CopyBy;
 using shm::CopyChoice;
+using shm::CopyChoices;
 using shm::LaneQueue;
 using shm::LargeMethod;
 using shm::Post;
@@ -46,7 +47,7 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
         record = reserve(peer.out, data.size());
         if (record == nullptr) return false;
     }
-    if (data.size() < chosen_bytes_min) [[likely]]
+    if (data.size() < timed_bytes_min) [[likely]]
         shm::copy_bytes(record->payload(), data.data(), data.size());
     else
         copy_piece(peer.copies_in, record->payload(), data);
@@ -196,12 +197,11 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
 }
 
 // Out of line, to keep it out of the code for small messages.
-[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoice& choice, std::byte* to, Bytes piece) {
+[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoices& choices, std::byte* to,
+                                               Bytes piece) {
+    CopyChoice& choice = choices.of(piece.size());
     CopyChoice::Turn turn;
-    if (piece.size() >= timed_bytes_min)
-        turn = choice.next();
-    else if (piece.size() >= chosen_bytes_min && choice.best() == CopyBy::string)
-        turn.how = CopyBy::string;
+    if (piece.size() >= timed_bytes_min) turn = choice.next();
 
     const std::uint64_t begin = turn.timed ? ticks() : 0;
     switch (turn.how) {

@@ -63,8 +63,8 @@ struct Peer {
     Fifo<Post*> unwritten;   // sends there was no room for, in posting order
     Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
-    CopyChoice copies_in{has_streaming_stores ? 3u : 2u};  // into its ring
-    CopyChoice copies_out{2};                              // out of the ring from it
+    CopyChoices copies_in{has_streaming_stores ? 3u : 2u};  // into its ring
+    CopyChoices copies_out{2};                              // out of the ring from it
 
     bool has_left = false;   // it has finalized
     bool is_ending = false;  // it has ended, but not all that it has written is taken

@@ -87,6 +87,20 @@ class CopyChoice {
     std::array<std::uint64_t, 3> ticks_{};  // of 1,024 bytes; 0: not known
 };
 
+// The string instruction has a start-up time: what is best for pieces of 16 KiB is not for 4 KiB.
+class CopyChoices {
+  public:
+    explicit CopyChoices(std::uint32_t ways = 3) : short_(ways), long_(ways) {}
+
+    CopyChoice& of(std::size_t bytes) { return bytes > short_bytes_max ? long_ : short_; }
+
+  private:
+    static constexpr std::size_t short_bytes_max = 8 * 1024;
+
+    CopyChoice short_;
+    CopyChoice long_;
+};
+
 inline constexpr std::size_t line_bytes = 64;
 // Records start on multiples of this. Processors also fetch the neighbour of a line they read; it
 // must not be a line that the peer writes next, or the peer would have to fetch it back first.

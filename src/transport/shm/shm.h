@@ -113,10 +113,8 @@ class ShmTransport final : public Transport, public Combining {
     // is less than waking a thread.
     static constexpr std::size_t pushed_bytes_max = 128 * 1024;
 
-    // The time of a shorter piece says little about a longer one. From the other size on the
-    // fastest way to copy is worth a call.
+    // From this size on the fastest way to copy is worth finding out.
     static constexpr std::size_t timed_bytes_min = 4 * 1024;
-    static constexpr std::size_t chosen_bytes_min = 1024;
 
     explicit ShmTransport(Parts parts);
     Status open_wait_fds();
@@ -180,7 +178,7 @@ class ShmTransport final : public Transport, public Combining {
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
     bool write_piece(Peer& peer);
-    static void copy_piece(shm::CopyChoice& choice, std::byte* to, Bytes piece);
+    static void copy_piece(shm::CopyChoices& choices, std::byte* to, Bytes piece);
     void send_control(Peer& peer, const shm::Control& control);
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);
