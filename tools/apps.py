@@ -217,6 +217,17 @@ def compile_part(build, mpi):
 
 # --- What is measured -----------------------------------------------------------------------------------
 
+def overridden(options, others):
+    """The options, each a name and perhaps a value, without those that the others have; then these."""
+    kept, is_kept = [], True
+    for word in options:
+        if word.startswith("--"):
+            is_kept = word not in others
+        if is_kept:
+            kept.append(word)
+    return kept + others
+
+
 class Contest:
     """One problem of an application at one place: its members, by turns, with their samples."""
 
@@ -244,7 +255,7 @@ class Contest:
             if isinstance(chosen, Failed):
                 self.missing[member.name] = str(chosen)
             else:
-                self.arguments[member.name] = self.options + member.own + chosen
+                self.arguments[member.name] = overridden(self.options + member.own, chosen)
 
     def run(self, cluster, order):
         members = [member for member in self.members if member.name not in self.missing]
@@ -341,7 +352,8 @@ def contests_of_figure(name, figure, mpis):
                        for member in figure["members"]]
             if figure.get("mpis"):
                 members += [member for member in members_of(figure["app"], mpis, False) if member.mpi]
-            arguments = " ".join(filter(None, [of_size, figure.get("arguments", ""), problem.get("arguments", "")]))
+            arguments = " ".join(overridden(overridden(of_size.split(), figure.get("arguments", "").split()),
+                                            problem.get("arguments", "").split()))
             found.append(Contest(name, figure["question"], figure["app"], problem.get("name", name), arguments, members,
                                  Place(Link(place.get("link", "1gbit")), place.get("ranks", 2), place.get("nodes", 0))))
     return found
