@@ -133,6 +133,10 @@ class Apps(unittest.TestCase):
         self.assertEqual(contest.arguments["mpich"], "--x 8 --block 7 --tests 5".split())
         self.assertEqual(contest.arguments["weft again"], contest.arguments["weft"])
 
+    def test_what_a_search_has_found_replaces_the_same_option(self):
+        self.assertEqual(apps.overridden("--blocks 1 --keys 9 --at-once".split(), "--tests 4 --blocks 2".split()),
+                         "--keys 9 --at-once --tests 4 --blocks 2".split())
+
     def test_a_search_that_fails_is_missing_by_name(self):
         cluster = FakeCluster(failing=["mpich"])
         with mock.patch.object(apps, "read_json", lambda name: {}):
