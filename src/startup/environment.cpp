@@ -2,7 +2,8 @@
 //
 //   1  what is set for Weft: WEFT_STARTUP=tcp://HOST:PORT, with WEFT_RANK and WEFT_RANKS;
 //   2  the socket of `weft run`, or a shared directory, which is also set for Weft;
-//   3  PMIx, then PMI, of a launcher for MPI, unless torchrun was started below it;
+//   3  PMIx or PMI, of a launcher for MPI, the inner one of two, unless torchrun was started
+//      below it;
 //   4  RANK (or the index of a Kubernetes job), WORLD_SIZE and MASTER_ADDR;
 //   5  a step of Slurm;
 //   6  none: a job of one rank. If a variable says that there are more, it says so.
@@ -179,9 +180,20 @@ bool is_above_torchrun(VariableNames of_launcher) {
            were_set_below({"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID"}, of_launcher);
 }
 
+// mpiexec of MPICH or Intel MPI is started in a step of srun --mpi=pmix: its ranks inherit that
+// step's variables. Ancestors do not always tell, as mpiexec starts its own processes by srun; then
+// the socket does: a launcher of PMIx would not have left it open.
+bool is_above_pmi(VariableNames of_pmix) {
+    const VariableNames of_pmi = {"PMI_RANK", "PMI_SIZE", "PMI_FD"};
+    const std::int64_t fd = parse_whole_number(variable("PMI_FD")).value_or(-1);
+    if (fd < 0 || fd > std::numeric_limits<int>::max()) return false;
+    return were_set_below(of_pmi, of_pmix) ||
+           (is_unix_stream(static_cast<int>(fd)) && !were_set_below(of_pmix, of_pmi));
+}
+
 bool speaks_pmix() {
-    return is_set("PMIX_NAMESPACE") && is_set("PMIX_RANK") &&
-           !is_above_torchrun({"PMIX_NAMESPACE", "PMIX_RANK"});
+    const VariableNames names = {"PMIX_NAMESPACE", "PMIX_RANK"};
+    return std::ranges::all_of(names, is_set) && !is_above_torchrun(names) && !is_above_pmi(names);
 }
 
 bool speaks_pmi() {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -24,6 +25,18 @@ inline std::string shared_key(const Finished& done, int ranks) {
     if (keys.empty()) return "";
     EXPECT_EQ(keys.count(*keys.begin()), keys.size()) << "not one job: " << done.out;
     return *keys.begin();
+}
+
+// The path of a script in place of torchrun, which an MPI's launcher starts on each of two nodes: it
+// starts two workers there, which print their job's key.
+inline std::string torchrun_in(const Folder& folder) {
+    const std::string path = folder / "torchrun";
+    std::ofstream(path) << "node=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}\nfor local in 0 1; do\n"
+                           "    RANK=$((2 * node + local)) LOCAL_RANK=$local LOCAL_WORLD_SIZE=2 "
+                           "WORLD_SIZE=4 MASTER_ADDR=127.0.0.1 MASTER_PORT="
+                        << 20'000 + getpid() % 10'000 << " TORCHELASTIC_RUN_ID=none "
+                        << startup_rank << "key &\ndone\nwait\n";
+    return path;
 }
 
 }  // namespace weft::test

@@ -51,14 +51,14 @@ TEST_P(MpiLaunched, AnMpisLauncherBelowOthersIsTheOneThatCounts) {
 // torchrun is started on each node by an MPI's launcher: its workers are the ranks.
 TEST_P(MpiLaunched, TorchrunBelowAnMpisLauncherIsTheOneThatCounts) {
     const Folder folder;
-    const std::string torchrun = folder / "torchrun";
-    std::ofstream(torchrun)
-        << "node=${PMI_RANK:-$PMIX_RANK}\nfor local in 0 1; do\n"
-           "    RANK=$((2 * node + local)) LOCAL_RANK=$local LOCAL_WORLD_SIZE=2 WORLD_SIZE=4 "
-           "MASTER_ADDR=127.0.0.1 MASTER_PORT="
-        << 20'000 + getpid() % 10'000 << " TORCHELASTIC_RUN_ID=none " << startup_rank
-        << "key &\ndone\nwait\n";
-    shared_key(run(mpi().job(2, "sh " + torchrun)), 4);
+    shared_key(run(mpi().job(2, "sh " + torchrun_in(folder))), 4);
+}
+
+// mpiexec in a step of srun --mpi=pmix, whose variables its ranks inherit.
+TEST_P(MpiLaunched, ALauncherOfPmiBelowOneOfPmixIsTheOneThatCounts) {
+    if (mpi().is_openmpi()) GTEST_SKIP() << "its launcher speaks PMIx itself";
+    shared_key(
+        run("export PMIX_NAMESPACE=outer PMIX_RANK=0; " + mpi().job(3, startup_rank + "key")), 3);
 }
 
 TEST_P(MpiLaunched, WeftInfoListsTheBuildOnceAndEveryRank) {
