@@ -74,28 +74,36 @@ class CallingHost {
         if (std::ranges::any_of(
                 attempts_, [](const Attempt& attempt) { return attempt.handshake.has_value(); }))
             return;
-        // Later a slow resolver must not hold up the calls for long.
-        const std::int64_t until_ns =
-            attempts_.empty() ? deadline_ns_ : std::min(deadline_ns_, now_ns() + second_ns);
-        const Result<std::vector<tcp::Address>> found = tcp::resolve(point_.host, until_ns);
-        lookup_ns_ = now_ns() + (found.is_ok() || !attempts_.empty() ? lookup_pause_ns
-                                                                     : failed_lookup_pause_ns);
-        if (!found.is_ok()) {
-            if (attempts_.empty()) trouble_of_name_ = last_detail();
-            return;
-        }
         trouble_of_name_.clear();
         std::int64_t turn_ns = now_ns();
-        for (tcp::Address address : *found) {
-            for (const std::uint16_t port : point_.ports) {
-                address.set_port(port);
-                const std::string text = address.text();
-                const auto is_it = [&](const Attempt& one) { return one.to.text() == text; };
-                if (std::ranges::any_of(attempts_, is_it)) continue;
-                attempts_.emplace_back(address);
-                attempts_.back().turn_ns = turn_ns;
+        for (const std::string& host : point_.hosts) {
+            // A slow resolver must not hold up the calls of other addresses for long.
+            const bool is_all_there_is = attempts_.empty() && point_.hosts.size() == 1;
+            const std::int64_t until_ns =
+                is_all_there_is ? deadline_ns_ : std::min(deadline_ns_, now_ns() + second_ns);
+            const Result<std::vector<tcp::Address>> found = tcp::resolve(host, until_ns);
+            if (!found.is_ok()) {
+                if (!trouble_of_name_.empty()) trouble_of_name_ += "; ";
+                trouble_of_name_ += last_detail();
+                continue;
             }
-            turn_ns += address_pause_ns;
+            for (const tcp::Address& address : *found) {
+                add_attempts(address, turn_ns);
+                turn_ns += address_pause_ns;
+            }
+        }
+        lookup_ns_ = now_ns() + (attempts_.empty() ? failed_lookup_pause_ns : lookup_pause_ns);
+    }
+
+    // Of each port, unless they are being made.
+    void add_attempts(tcp::Address address, std::int64_t turn_ns) {
+        for (const std::uint16_t port : point_.ports) {
+            address.set_port(port);
+            const std::string text = address.text();
+            const auto is_it = [&](const Attempt& one) { return one.to.text() == text; };
+            if (std::ranges::any_of(attempts_, is_it)) continue;
+            attempts_.emplace_back(address);
+            attempts_.back().turn_ns = turn_ns;
         }
     }
 

@@ -117,22 +117,33 @@ std::vector<std::uint16_t> ports_of(const std::string& text) {
     return ports;
 }
 
-// "tcp://node1:7000", "tcp://[fd00::1]:7000-7007"
+// "node1", "10.0.0.1,[fd00::1]": without the brackets. Empty: one of them is malformed.
+std::vector<std::string> hosts_of(std::string_view list) {
+    std::vector<std::string> hosts;
+    for (bool is_last = false; !is_last;) {
+        is_last = list.find(',') == list.npos;
+        std::string host(take_until(list, ","));
+        if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
+            host = host.substr(1, host.size() - 2);
+        else if (host.find(':') != host.npos)
+            return {};  // an address of IPv6, of which the port may be a part
+        if (host.empty()) return {};
+        hosts.push_back(host);
+    }
+    return hosts;
+}
+
+// "tcp://node1:7000", "tcp://node1,[fd00::1]:7000-7007"
 Result<std::unique_ptr<Startup>> at_address(const JobRank& place, const Meet& meet) {
-    std::string host = meet.at.substr(over_tcp.size());
-    const std::size_t colon = host.rfind(':');
+    const std::string_view where = std::string_view(meet.at).substr(over_tcp.size());
+    const std::size_t colon = where.rfind(':');
     MeetingPoint point;
-    if (colon != host.npos) point.ports = ports_of(host.substr(colon + 1));
-    host = host.substr(0, colon);
-    if (host.size() >= 2 && host.front() == '[' && host.back() == ']')
-        host = host.substr(1, host.size() - 2);
-    else if (host.find(':') != host.npos)
-        host.clear();  // an address of IPv6, of which the port may be a part
-    if (host.empty() || point.ports.empty()) {
+    if (colon != where.npos) point.ports = ports_of(std::string(where.substr(colon + 1)));
+    point.hosts = hosts_of(where.substr(0, colon));
+    if (point.hosts.empty() || point.ports.empty()) {
         return failure(WEFT_REFUSED_SETTING, "WEFT_STARTUP = '%s'; expected tcp://HOST:PORT",
                        meet.at.c_str());
     }
-    point.host = host;
     // (The host may be called otherwise on itself.)
     point.job = "tcp\n" + point.ports_text() + "\n" + std::to_string(place.ranks);
     point.said_by = "WEFT_STARTUP = '" + meet.at + "'";

@@ -18,7 +18,7 @@ struct JobRank {
 
 // Where ranks without a launcher's help find rank 0.
 struct MeetingPoint {
-    std::string host;                  // a name or an address
+    std::vector<std::string> hosts;    // names or addresses of one machine, the best first
     std::vector<std::uint16_t> ports;  // rank 0 takes the first that is free
     std::string job;                   // names the job: the same on all its ranks
     std::string said_by;               // "MASTER_ADDR = 'node1', MASTER_PORT = 29500"

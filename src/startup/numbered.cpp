@@ -54,7 +54,7 @@ Result<std::optional<Numbered>> numbered_for_torch() {
     const std::string port_text = std::to_string(port);
     // The host may be called otherwise on itself ("localhost"), so it does not name the job.
     Numbered found{.place = *place, .point = {}, .source = {}};
-    found.point = {.host = host,
+    found.point = {.hosts = {host},
                    .ports = ports_from(port + 1),
                    .job = "torch\n" + port_text + "\n" + ranks + "\n" +
                           std::string(variable("TORCHELASTIC_RUN_ID")),
@@ -82,7 +82,7 @@ Result<std::optional<Numbered>> numbered_by_srun() {
     Numbered found;
     found.place.rank = static_cast<Rank>(*task);
     found.place.ranks = static_cast<Rank>(*tasks);
-    found.point = {.host = host,
+    found.point = {.hosts = {host},
                    .ports = {},
                    .job = "slurm\n" + job + "\n" + step + "\n" + std::to_string(*tasks),
                    .said_by = "the first of SLURM_STEP_NODELIST, '" + host + "'"};

@@ -176,7 +176,8 @@ TEST_F(StartupNetwork, ManyRanksJoin) {
 }
 
 TEST_F(StartupNetwork, WeftsOwnVariablesNameThePlace) {
-    for (const std::string host : {"127.0.0.1", "localhost", "[::1]"}) {
+    for (const std::string host :
+         {"127.0.0.1", "localhost", "[::1]", "no.such.host.invalid,127.0.0.1"}) {
         if (host == "[::1]" && content("/proc/net/if_inet6").empty()) continue;
         std::vector<Started> started;
         for (const char* rank : {"0", "1", "2"})
@@ -352,7 +353,7 @@ TEST_F(StartupNetwork, ACallThatRankZeroDropsBeforeItAnswersIsMadeAgain) {
     Result<Fd> joined = failure(WEFT_REFUSED_STATE, "it has not called");
     std::thread rank([&] {
         joined = call_host({.rank = 1, .ranks = 2, .timeout_ns = 5 * second_ns},
-                           {.host = "127.0.0.1", .ports = {port}, .job = "", .said_by = ""}, key);
+                           {.hosts = {"127.0.0.1"}, .ports = {port}, .job = "", .said_by = ""}, key);
     });
     const auto next_proven = [&] {
         pollfd entry{listener.get(), POLLIN, 0};
@@ -398,7 +399,7 @@ TEST_F(StartupNetwork, VariablesThatCannotBeAreRefusedByName) {
     refused(master + "WORLD_SIZE=2 RANK=1 MASTER_PORT=99999", "MASTER_PORT = '99999'; expected");
     for (const std::string place :
          {"tcp://", "tcp://host", "tcp://:7000", "tcp://host:", "tcp://host:0", "tcp://host:65536",
-          "tcp://fd00::1:7000", "tcp://[]:7"})
+          "tcp://fd00::1:7000", "tcp://[]:7", "tcp://a,:7", "tcp://,a:7", "tcp://a,fd00::1:7"})
         refused("WEFT_RANK=0 WEFT_RANKS=2 WEFT_STARTUP=" + place,
                 "WEFT_STARTUP = '" + place + "'; expected tcp://HOST:PORT");
     refused("WEFT_RANK=0 WEFT_RANKS=2 WEFT_STARTUP=udp://host:7",
