@@ -63,6 +63,21 @@ TEST_F(Hosts, MayBeCalledAsInTheConfigurationOfSsh) {
                        weft_run(startup_rank + "exchange", "me@alias:2,localhost:2")));
 }
 
+TEST_F(Hosts, SignalsOfTheProgramReachEveryRank) {
+    std::ofstream(folder_ / "rank")
+        << "trap 'echo told; exit 0' USR1\necho $$ > " + (folder_ / "rank.$WEFT_RANK") +
+               "\nwhile :; do sleep 0.02; done\n";
+    ChildProcess job(weft_run("sh " + (folder_ / "rank")));
+    for (int rank = 0; rank < 4; ++rank) {
+        const std::string file = folder_ / ("rank." + std::to_string(rank));
+        EXPECT_TRUE(becomes_true([&] { return pid_in(file) > 0; })) << file;
+    }
+    kill(job.pid(), SIGUSR1);
+    job.finish();
+    EXPECT_EQ(job.status, 0) << job.err;
+    EXPECT_EQ(job.out, "told\ntold\ntold\ntold\n");
+}
+
 TEST_F(Hosts, EndWithTheirRanksWhateverThoseLeave) {
     const Finished done =
         expect_success(run(weft_run("sh -c 'sleep 1000 & echo $!'", "127.0.0.1"), 20 * second_ns));

@@ -31,6 +31,12 @@ namespace {
 
 constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                      SIGUSR2, SIGCONT, SIGTSTP, SIGWINCH};
+// Those that would end a client of ssh, which does not pass them on: as characters of its input.
+struct SignalOverInput {
+    int number;
+    char character;
+};
+constexpr SignalOverInput signals_over_input[] = {{SIGUSR1, '1'}, {SIGUSR2, '2'}};
 constexpr int status_of_timeout = 124;
 constexpr int status_of_refusal = 2;
 constexpr double kill_after_s = 2;  // from SIGTERM to SIGKILL
@@ -220,10 +226,16 @@ void Job::on_signal() {
     reap(-1);
 }
 
-// The launcher on the first host, or the connection to it, has ended: so does this share of the job.
+// What the launcher has to say while the job runs: signals. When the input ends, the launcher or
+// the connection to it has ended: so does this share of the job.
 void Job::on_input() {
-    char ignored[256];
-    const ssize_t n = ::read(STDIN_FILENO, ignored, sizeof ignored);
+    char said[256];
+    const ssize_t n = ::read(STDIN_FILENO, said, sizeof said);
+    for (ssize_t i = 0; i < n; ++i) {
+        for (const SignalOverInput& signal : signals_over_input) {
+            if (said[i] == signal.character) signal_all(signal.number);
+        }
+    }
     if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN))) return;
     watches_input_ = false;
     if (stage_ >= Stage::terminating) return;
@@ -293,6 +305,12 @@ void Job::enter(Stage stage, double seconds) {
 }
 
 void Job::signal_all(int signal) {
+    for (const SignalOverInput& other : signals_over_input) {
+        if (options_.clients.empty() || other.number != signal) continue;
+        for (const Fd& input : inputs_)
+            (void)::send(input.get(), &other.character, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+        return;
+    }
     for (pid_t pid : pids_) {
         if (pid > 0) ::kill(pid, signal);
     }
