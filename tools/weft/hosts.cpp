@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +12,16 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "base/random.h"
 #include "base/setting.h"
 #include "startup/key_value.h"
+#if WEFT_HAS_TCP
+#include "tcp/address.h"
+#endif
 
 namespace weft {
 namespace {
@@ -109,14 +115,15 @@ std::vector<std::string> environment_for_ranks() {
 }
 
 // A connection of its own, which no other session of ssh keeps open or ends.
-std::vector<std::string> ssh_command(const std::string& ssh, const std::string& name) {
+std::vector<std::string> ssh_command(const std::string& ssh, const std::string& name,
+                                     const std::string& options = "") {
     std::vector<std::string> command{ssh};
     for (const char* option : {"BatchMode=yes", "ServerAliveInterval=15", "ConnectTimeout=30",
                                "ControlMaster=no", "ControlPath=none"}) {
         command.insert(command.end(), {"-o", option});
     }
-    command.insert(command.end(),
-                   {"--", ssh_name(name), "exec " + in_quotes(own_program()) + " run-share"});
+    command.insert(command.end(), {"--", ssh_name(name),
+                                   "exec " + in_quotes(own_program()) + " run-share" + options});
     return command;
 }
 
@@ -213,6 +220,28 @@ bool is_of_each_machine(const std::string& address) {
     return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
 
+// How a command of the shell has ended, and what it has said: of the first line that begins with
+// `key`, the rest.
+struct Said {
+    std::string rest;
+    int status = -1;  // as waitpid() gives it
+};
+
+Said said_by(const std::string& command, std::string_view key) {
+    Said said;
+    FILE* const output = ::popen(command.c_str(), "r");
+    if (output == nullptr) return said;
+    char line[1024];
+    while (std::fgets(line, sizeof line, output) != nullptr) {
+        std::string_view text = line;
+        if (!text.starts_with(key) || !text.ends_with('\n') || !said.rest.empty()) continue;
+        text.remove_suffix(1);
+        said.rest = text.substr(key.size());
+    }
+    said.status = ::pclose(output);
+    return said;
+}
+
 // What ssh's configuration calls the host, whose name here may be known to this machine's ssh
 // alone. (Other clients need not know -G.)
 std::string resolved_by_ssh(const std::string& ssh, const std::string& name) {
@@ -220,19 +249,40 @@ std::string resolved_by_ssh(const std::string& ssh, const std::string& name) {
     if (ssh.substr(ssh.rfind('/') + 1) != "ssh") return address;
     const std::string command =
         in_quotes(ssh) + " -G -- " + in_quotes(ssh_name(name)) + " < /dev/null 2> /dev/null";
-    FILE* const said = ::popen(command.c_str(), "r");
-    if (said == nullptr) return address;
-    constexpr std::string_view key = "hostname ";
-    std::string found;
-    char line[512];
-    while (std::fgets(line, sizeof line, said) != nullptr) {
-        std::string_view text = line;
-        if (!text.starts_with(key) || !text.ends_with('\n') || !found.empty()) continue;
-        text.remove_suffix(1);
-        found = text.substr(key.size());
-    }
-    ::pclose(said);
+    const std::string found = said_by(command, "hostname ").rest;
     return is_plain(found) ? found : address;
+}
+
+constexpr std::string_view addresses_key = "weft-addresses";
+
+// Asks the first host for its addresses: other hosts may know it by another name than this one
+// does, or by none. Each is behind a blank. None: the host cannot be reached, which has been said;
+// `status` is how the job ends.
+std::optional<std::string> addresses_of(const std::string& ssh, const std::string& name,
+                                        int& status) {
+    std::vector<std::string> words = ssh_command(ssh, name, " --addresses");
+    words.insert(words.begin() + 1, {"-o", "LogLevel=ERROR"});  // a banner is shown later
+    std::string command = "exec";
+    for (const std::string& word : words) command += " " + in_quotes(word);
+    const Said said = said_by(command + " < /dev/null", addresses_key);
+    if (WIFEXITED(said.status) && WEXITSTATUS(said.status) == 0) return said.rest;
+    status = WIFEXITED(said.status) ? WEXITSTATUS(said.status) : 1;
+    std::fprintf(stderr, "weft run: host %s exited with status %d\n", name.c_str(), status);
+    return std::nullopt;
+}
+
+// "node1 10.0.0.1 fd00::1" as WEFT_STARTUP has it: "node1,10.0.0.1,[fd00::1]"
+std::string list_of_hosts(const std::string& hosts) {
+    std::istringstream words(hosts);
+    std::vector<std::string> listed;
+    std::string list;
+    for (std::string host; words >> host;) {
+        if (std::ranges::find(listed, host) != listed.end()) continue;
+        listed.push_back(host);
+        const bool is_ipv6 = host.find(':') != host.npos;
+        list += (list.empty() ? "" : ",") + (is_ipv6 ? "[" + host + "]" : host);
+    }
+    return list;
 }
 
 }  // namespace
@@ -252,15 +302,28 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
                      ranks, places);
         return status_of_bad_share;
     }
-    const std::string address = resolved_by_ssh(ssh, all.front().name);
-    const bool has_others = std::any_of(all.begin() + 1, all.end(), [](const HostPlaces& host) {
-        return !is_of_each_machine(address_of_host(host.name));
-    });
-    if (is_of_each_machine(address) && ranks > all.front().places && has_others) {
+    ::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how clients end
+    const bool has_others = ranks > all.front().places;
+    std::string addresses;
+    if (has_others) {
+        int status = 0;
+        const std::optional<std::string> said = addresses_of(ssh, all.front().name, status);
+        if (!said) return status;
+        addresses = *said;
+    }
+    const std::string name = resolved_by_ssh(ssh, all.front().name);
+    const bool means_another_elsewhere =
+        has_others && is_of_each_machine(name) &&
+        std::any_of(all.begin() + 1, all.end(), [](const HostPlaces& host) {
+            return !is_of_each_machine(address_of_host(host.name));
+        });
+    const std::string meeting_hosts =
+        list_of_hosts(means_another_elsewhere ? addresses : name + addresses);
+    if (meeting_hosts.empty()) {
         std::fprintf(stderr,
-                     "weft run: the other hosts (--hosts) cannot find rank 0 at '%s': name the "
-                     "first host as they do\n",
-                     address.c_str());
+                     "weft run: the other hosts (--hosts) cannot find rank 0 at '%s', which has no "
+                     "address for others\n",
+                     name.c_str());
         return status_of_bad_share;
     }
     const std::string key = random_key();
@@ -268,11 +331,10 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
         std::fprintf(stderr, "weft run: %s\n", last_detail());
         return 1;
     }
-    const bool is_ipv6 = address.find(':') != address.npos;
     Share share;
     share.directory = own_directory();
     share.of_ranks = std::to_string(ranks);
-    share.startup = "tcp://" + (is_ipv6 ? "[" + address + "]" : address) + ":" + random_ports();
+    share.startup = "tcp://" + meeting_hosts + ":" + random_ports();
     share.key = key;
     share.grace_s = std::to_string(options.grace_s);
     share.prefix = options.prefix ? "1" : "0";
@@ -334,6 +396,23 @@ int run_share() {
     options.grace_s = std::strtod(share->grace_s.c_str(), nullptr);
     options.command.assign(share->rest.begin() + variables, share->rest.end());
     return run_job(options);
+}
+
+int say_addresses() {
+    std::string addresses;
+#if WEFT_HAS_TCP
+    constexpr std::size_t others_max = 7;
+    Result<std::vector<tcp::Address>> first = tcp::addresses_of_interfaces("");
+    std::vector<tcp::Address> all;
+    if (first.is_ok()) {
+        all = tcp::addresses_besides(first->front(), others_max);
+        all.insert(all.begin(), first->front());
+    }
+    for (const tcp::Address& address : all)
+        if (!address.is_loopback()) addresses += " " + address.host();
+#endif
+    std::printf("%s%s\n", addresses_key.data(), addresses.c_str());
+    return 0;
 }
 
 }  // namespace weft

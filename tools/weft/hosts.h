@@ -20,4 +20,7 @@ int run_on_hosts(const RunOptions& options, const std::string& hosts, const std:
 // As `weft run-share`.
 int run_share();
 
+// As `weft run-share --addresses`: prints by which addresses other machines may reach this one.
+int say_addresses();
+
 }  // namespace weft

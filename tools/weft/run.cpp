@@ -202,8 +202,11 @@ void add_run(CLI::App& app) {
         ->needs(on_hosts)
         ->capture_default_str();
     CLI::App* const share = app.add_subcommand("run-share")->group("");
-    share->callback([] {
-        if (const int status = run_share(); status != 0) throw CLI::RuntimeError(status);
+    auto asks_addresses = std::make_shared<bool>(false);
+    share->add_flag("--addresses", *asks_addresses);
+    share->callback([asks_addresses] {
+        const int status = *asks_addresses ? say_addresses() : run_share();
+        if (status != 0) throw CLI::RuntimeError(status);
     });
     run->callback([run, options, bind, hosts, ssh] {
         const std::vector<std::string> words = run->remaining();
