@@ -75,9 +75,9 @@ TEST_F(Hosts, MayCallTheFirstOneLocalhostIfItHasAnAddressForTheOthers) {
 }
 
 TEST_F(Hosts, SignalsOfTheProgramReachEveryRank) {
-    std::ofstream(folder_ / "rank")
-        << "trap 'echo told; exit 0' USR1\necho $$ > " + (folder_ / "rank.$WEFT_RANK") +
-               "\nwhile :; do sleep 0.02; done\n";
+    std::ofstream(folder_ / "rank") << "trap 'echo told; exit 0' USR1\necho $$ > " +
+                                           (folder_ / "rank.$WEFT_RANK") +
+                                           "\nwhile :; do sleep 0.02; done\n";
     ChildProcess job(weft_run("sh " + (folder_ / "rank")));
     for (int rank = 0; rank < 4; ++rank) {
         const std::string file = folder_ / ("rank." + std::to_string(rank));
@@ -232,30 +232,46 @@ const std::string all_collectives =
 
 // The client alone knows the names.
 TEST_F(HostsOfNodes, AreOneJobWhateverTheyAreCalled) {
-    expect_success(
-        beside_nodes(on_nodes + " --ssh $WEFT_CLUSTER_AGENT" + all_collectives + "[ $? = 0 ] || exit\n" +
-                     "exec " WEFT_BUILD_DIR
-                     "/weft run --hosts node0,node1,node2,node3 --ssh $WEFT_CLUSTER_AGENT" +
-                     all_collectives));
+    expect_success(beside_nodes(
+        on_nodes + " --ssh $WEFT_CLUSTER_AGENT" + all_collectives + "[ $? = 0 ] || exit\n" +
+        "exec " WEFT_BUILD_DIR
+        "/weft run --hosts node0,node1,node2,node3 --ssh $WEFT_CLUSTER_AGENT" +
+        all_collectives));
 }
 
-// What `round` in the script below does to a job of which each rank has left a process behind, in a session of its own;
-// and how often, in a run of all tests fifty times together.
+// What `round` in the script below does to a job of which each rank has left a process behind, in a session of its own.
 struct End {
     const char* name;
+    const char* awaited;  // before the deed
     const char* deed;
-    int all_rounds;
 };
 
-TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
+constexpr End ends[] = {
+    // As a terminal does: to the launcher and all that it has started.
+    {"interrupt", "until_true has_started", "kill -INT -$job"},
+    {"kill", "until_true has_started", "kill -KILL $job"},
+    {"death", "until_true has_started", "kill -KILL $(cut -d \" \" -f 1 marks/rank.2)"},
+    // While clients connect, or while ranks start.
+    {"early_interrupt", "until_true is_weft && sleep 0.$((3 * $i % 10))", "kill -INT -$job"},
+    {"early_kill", "until_true is_weft && sleep 0.$((3 * $i % 10))", "kill -KILL $job"},
+};
+
+std::vector<std::string> names_of_ends() {
+    std::vector<std::string> names = {"each"};
+    for (const End& end : ends) names.emplace_back(end.name);
+    return names;
+}
+
+// Once each, and one of them fifty times.
+class HostsOfNodesEnd : public HostsOfNodes, public testing::WithParamInterface<std::string> {};
+INSTANTIATE_TEST_SUITE_P(By, HostsOfNodesEnd, testing::ValuesIn(names_of_ends()),
+                         [](const auto& test) { return test.param; });
+
+TEST_P(HostsOfNodesEnd, NothingStaysBehindARealSsh) {
+    const bool is_each = GetParam() == "each";
+    if (!is_each && !runs_all()) GTEST_SKIP() << "50 rounds are for a run of all tests";
     if (geteuid() != 0 || run("PATH=$PATH:/usr/sbin:/sbin command -v sshd ssh-keygen").status != 0)
         GTEST_SKIP() << "no sshd (openssh-server), or not root";
-    constexpr End ends[] = {
-        // As a terminal does: to the launcher and all that it has started.
-        {"interrupt", "kill -INT -$job", 17},
-        {"kill", "kill -KILL $job", 17},
-        {"death", "kill -KILL $(cut -d \" \" -f 1 marks/rank.2)", 16},
-    };
     std::ofstream(folder_ / "sshd_config") << "HostKey " << folder_ / "host_key"
                                            << "\nAuthorizedKeysFile " << folder_ / "key.pub"
                                            << "\nStrictModes no\nUsePAM no\nPidFile none\n"
@@ -282,9 +298,22 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
         "    until_true ./ssh 10.77.0.$node true 2>> log || { cat log >&2; exit 1; }\n"
         "done\n" +
         on_nodes + " --ssh ./ssh" + all_collectives +
+        // Launchers, clients, shares, ranks and what these leave all work in this folder. (Called only in $().)
+        "here=$(pwd -P)\n"
+        "who_works_here() {\n"
+        "    cd /\n"
+        "    ls -l /proc/[0-9]*/cwd 2> /dev/null | sed -n \"s|.* /proc/\\([0-9]*\\)/cwd -> "
+        "$here\\$|\\1|p\"\n"
+        "}\n"
+        "before=$(who_works_here)\n"
         "has_started() { [ \"$(cat marks/* 2> /dev/null | wc -l)\" = 8 ]; }\n"
-        "has_ended() { for pid in $(cat marks/*); do ! kill -0 $pid 2> /dev/null || return 1; "
-        "done; }\n"
+        "is_weft() { [ /proc/$job/exe -ef " WEFT_BUILD_DIR
+        "/weft ]; }\n"
+        "has_ended() { [ \"$(who_works_here)\" = \"$before\" ]; }\n"
+        "expect_ended() {\n"
+        "    until_true has_ended || { echo $1: some live on; cat said; ps -fp \"$(echo "
+        "$(who_works_here) | tr ' ' ,)\"; exit 1; }\n"
+        "}\n"
         // A shell's background jobs ignore SIGINT.
         "round() {\n"
         "    rm -rf marks; mkdir marks\n"
@@ -292,19 +321,20 @@ TEST_F(HostsOfNodes, NothingStaysBehindARealSshHoweverTheJobEnds) {
         on_nodes +
         " --grace 0.1 --ssh ./ssh sh rank > said 2>&1 &\n"
         "    job=$!\n"
-        "    until_true has_started || { echo $1: not all have started; cat said; exit 1; }\n"
-        "    eval \"$2\"\n"
-        "    until_true has_ended || { echo $1: some live on; cat said; ps -fp \"$(echo $(cat "
-        "marks/*) | tr ' ' ,)\"; exit 1; }\n"
+        "    eval \"$2\" || { echo $1: not all have started; cat said; exit 1; }\n"
+        "    eval \"$3\"\n"
         "    wait $job\n"
         "    [ $? != 0 ] || { echo $1: the launcher succeeded; exit 1; }\n"
+        "    expect_ended \"$1\"\n"
         "}\n";
     for (const End& end : ends) {
-        const int rounds = runs_all() ? end.all_rounds : 1;
-        script += "for i in $(seq " + std::to_string(rounds) + "); do round " + end.name + " '" +
-                  end.deed + "' >&2 || exit; done\n";
+        if (!is_each && GetParam() != end.name) continue;
+        script += std::string("for i in $(seq ") + (is_each ? "1" : "50") + "); do round '" +
+                  end.name + "' '" + end.awaited + "' '" + end.deed + "' >&2 || exit; done\n";
     }
-    expect_success(beside_nodes(script + "kill $servers\nexit 0\n", runs_all() ? 200 : 55));
+    // A share that had only begun to start when its launcher ended would show now.
+    script += "sleep 0.3\nexpect_ended 'at last' >&2\nkill $servers\nexit 0\n";
+    expect_success(beside_nodes(script, is_each ? 55 : 220));
 }
 
 }  // namespace weft::test::hosts_test
