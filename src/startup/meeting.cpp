@@ -23,6 +23,8 @@
 namespace weft {
 namespace {
 
+constexpr std::size_t secret_bytes_min = 16;  // of random letters
+
 // A key for one purpose, of WEFT_JOB_KEY and `data`. False: there is no HMAC.
 bool make_key(std::string_view purpose, std::string_view data, JobKey& key) {
     const std::string secret = "weft job key " + std::string(text_setting("WEFT_JOB_KEY"));
@@ -128,12 +130,18 @@ Result<std::unique_ptr<Startup>> startup_at(const JobRank& place, const MeetingP
     auto gathering = std::make_unique<Gathering>(place, point, greeting);
     if (place.rank == 0) {
         WEFT_RETURN_IF_NOT_OK(gathering->listen());
-        if (text_setting("WEFT_JOB_KEY").empty()) {
+        const std::string_view secret = text_setting("WEFT_JOB_KEY");
+        if (secret.empty()) {
             std::fprintf(stderr,
                          "weft: WEFT_JOB_KEY is not set: ranks authenticate each other by public "
                          "names (%s), which keeps mistakes out, but no attackers; set it to the "
                          "same secret on every rank\n",
                          point.said_by.c_str());
+        } else if (secret.size() < secret_bytes_min) {
+            std::fprintf(stderr,
+                         "weft: WEFT_JOB_KEY has only %zu characters: who calls rank 0 can try all "
+                         "such secrets; set it to one of at least %zu\n",
+                         secret.size(), secret_bytes_min);
         }
     }
     return std::unique_ptr<Startup>(std::move(gathering));

@@ -225,6 +225,11 @@ TEST_F(StartupNetwork, ASecretKeepsOthersOut) {
         EXPECT_EQ(rank->err, "");
         EXPECT_EQ(rank->out, started.front()->out);
     }
+    Started guessable = torch(0, 2, "key", "WEFT_JOB_KEY=short");
+    Started one = torch(1, 2, "key", "WEFT_JOB_KEY=short");
+    for (const Started* rank : {&guessable, &one}) expect_joined(**rank);
+    EXPECT_TRUE(contains(guessable->err, "weft: WEFT_JOB_KEY has only 5 characters"));
+    EXPECT_EQ(one->err, "");
 }
 
 // By mistake: another size, another run, another port of the same host.
