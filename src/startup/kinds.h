@@ -23,7 +23,7 @@ struct MeetingPoint {
     std::string job;                   // names the job: the same on all its ranks
     std::string said_by;               // "MASTER_ADDR = 'node1', MASTER_PORT = 29500"
 
-    // "port 7000", "ports 29501 to 29508"
+    // "port 7000", "ports 29510 to 29517"
     std::string ports_text() const {
         const std::string first = std::to_string(ports.front());
         if (ports.size() == 1) return "port " + first;

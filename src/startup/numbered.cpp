@@ -15,6 +15,10 @@ namespace {
 constexpr std::uint16_t ports_tried = 8;
 constexpr std::int64_t port_max = 65'535;
 
+// Behind MASTER_PORT. (On one host jobs often have MASTER_PORTs that follow one another, at which
+// their programs' stores listen.)
+constexpr std::int64_t ports_for_stores = 10;
+
 std::vector<std::uint16_t> ports_from(std::int64_t first) {
     std::vector<std::uint16_t> ports;
     for (std::int64_t port = std::min(first, port_max - ports_tried + 1);
@@ -34,7 +38,7 @@ Result<JobRank> place_of(const char* rank_name, const char* ranks_name) {
 
 // What PyTorch reads: WORLD_SIZE, MASTER_ADDR, MASTER_PORT, and RANK or, in an indexed job of
 // Kubernetes, JOB_COMPLETION_INDEX. At MASTER_PORT the program has mostly a store of its own: rank
-// 0 listens at a port behind it.
+// 0 listens at a port further on.
 Result<std::optional<Numbered>> numbered_for_torch() {
     constexpr std::int64_t usual_port = 29'500;
     const std::optional<Numbered> none;
@@ -55,7 +59,7 @@ Result<std::optional<Numbered>> numbered_for_torch() {
     // The host may be called otherwise on itself ("localhost"), so it does not name the job.
     Numbered found{.place = *place, .point = {}, .source = {}};
     found.point = {.hosts = {host},
-                   .ports = ports_from(port + 1),
+                   .ports = ports_from(port + ports_for_stores),
                    .job = "torch\n" + port_text + "\n" + ranks + "\n" +
                           std::string(variable("TORCHELASTIC_RUN_ID")),
                    .said_by = "MASTER_ADDR = '" + host + "', MASTER_PORT = " + port_text};

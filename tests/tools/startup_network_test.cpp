@@ -79,18 +79,21 @@ int listen_at(std::uint16_t port) {
 
 // --- On this machine -----------------------------------------------------------------------------
 
+// Rank 0's first port is so far behind MASTER_PORT.
+constexpr int ports_for_stores = 10;
+
 // A first port of several that are free, below those that the kernel gives to callers. (Tests run at the same time.)
 int free_ports() {
     static int next = 0;
     for (int i = 0; i < 500; ++i) {
         const int first = 20'000 + (getpid() * 40 + 20 * next++) % 10'000;
         int free = 0;
-        for (int port = first; port < first + 10; ++port) {
+        for (int port = first; port < first + ports_for_stores + 8; ++port) {
             const int fd = listen_at(static_cast<std::uint16_t>(port));
             free += fd >= 0;
             close(fd);
         }
-        if (free == 10) return first;
+        if (free == ports_for_stores + 8) return first;
     }
     return 0;
 }
@@ -124,7 +127,7 @@ class StartupNetwork : public ::testing::Test {
     }
 
     // Waits until rank 0 listens behind the job's port.
-    void wait_for_rank_0() const { close(call(port_ + 1)); }
+    void wait_for_rank_0() const { close(call(first_port_)); }
 
     static bool has_exited(const ChildProcess& rank) {
         siginfo_t info{};
@@ -133,20 +136,28 @@ class StartupNetwork : public ::testing::Test {
                info.si_pid == rank.pid();
     }
 
-    // Connects to rank 0, which listens at the port, and says nothing.
-    static int call(int port) {
+    // Connects to the port of this machine; -1: nobody listens there.
+    static int try_call(int port) {
         const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         sockaddr_in to{};
         to.sin_family = AF_INET;
         to.sin_port = htons(static_cast<std::uint16_t>(port));
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        EXPECT_TRUE(becomes_true([&] {
-            return connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
-        })) << "rank 0 does not listen";
+        if (connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) return fd;
+        close(fd);
+        return -1;
+    }
+
+    // Connects to rank 0, which listens at the port, and says nothing.
+    static int call(int port) {
+        int fd = -1;
+        EXPECT_TRUE(becomes_true([&] { return (fd = try_call(port)) >= 0; }))
+            << "rank 0 does not listen";
         return fd;
     }
 
     const int port_ = free_ports();
+    const int first_port_ = port_ + ports_for_stores;  // of rank 0
 };
 
 TEST_F(StartupNetwork, EveryRankGetsEveryCardAndTheKeyOfItsJobAlone) {
@@ -248,13 +259,13 @@ TEST_F(StartupNetwork, ARankOfAnotherJobIsRefused) {
 }
 
 TEST_F(StartupNetwork, StrangersThatSayNothingHoldNobodyUp) {
-    // One has the first port behind the program's own store, and others call rank 0.
+    // One has the program's own store, one rank 0's first port, and others call rank 0.
     const int own_store = listen_at(static_cast<std::uint16_t>(port_));
-    const int first = listen_at(static_cast<std::uint16_t>(port_ + 1));
+    const int first = listen_at(static_cast<std::uint16_t>(first_port_));
     ASSERT_GE(std::min(own_store, first), 0);
     Started zero = torch(0, 3);
     std::vector<int> callers;
-    for (int i = 0; i < 200; ++i) callers.push_back(call(port_ + 2));
+    for (int i = 0; i < 200; ++i) callers.push_back(call(first_port_ + 1));
     Started one = torch(1, 3);
     Started two = torch(2, 3);
     for (const Started* rank : {&zero, &one, &two}) expect_joined(**rank);
@@ -290,11 +301,21 @@ TEST_F(StartupNetwork, RankZeroIsMissedWithWhatWasTried) {
     Started one = torch(1, 2, "exchange", "WEFT_STARTUP_TIMEOUT=0.3");
     expect_refused(*one,
                    "rank 1 could not reach rank 0 at MASTER_ADDR = '127.0.0.1', MASTER_PORT = " +
-                       std::to_string(port_) + ", ports " + std::to_string(port_ + 1) + " to " +
-                       std::to_string(port_ + 8) + ", in 0.3 s (127.0.0.1: Connection refused)");
+                       std::to_string(port_) + ", ports " + std::to_string(first_port_) + " to " +
+                       std::to_string(first_port_ + 7) +
+                       ", in 0.3 s (127.0.0.1: Connection refused)");
     Started nowhere =
         torch(1, 2, "exchange", "MASTER_ADDR=no.such.host.invalid WEFT_STARTUP_TIMEOUT=0.3");
     expect_refused(*nowhere, "the host 'no.such.host.invalid' ");
+}
+
+TEST_F(StartupNetwork, RankZeroListensOnlyUntilAllHaveJoined) {
+    const Folder folder;
+    const std::string has_joined = folder / "rank 0";
+    std::vector<Started> ranks;
+    for (int rank : {0, 1, 2}) ranks.push_back(torch(rank, 3, "joined:'" + has_joined + "'"));
+    ASSERT_TRUE(becomes_true([&] { return pid_in(has_joined) > 0; }));
+    for (int port = first_port_; port < first_port_ + 8; ++port) EXPECT_EQ(try_call(port), -1) << port;
 }
 
 TEST_F(StartupNetwork, ARankThatDiesWhileItJoinsIsNamedAtOnce) {
@@ -311,7 +332,7 @@ TEST_F(StartupNetwork, ASecondJobOfTheSameNamesIsRefused) {
     wait_for_rank_0();
     Started again = torch(0, 2, "exchange", "WEFT_STARTUP_TIMEOUT=1");
     expect_refused(*again, "another job of the same names is starting on this host, at port " +
-                               std::to_string(port_ + 1));
+                               std::to_string(first_port_));
     Started one = torch(1, 2);
     for (const Started* rank : {&zero, &one}) expect_joined(**rank);
 }

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PORT = 29500
+PORTS_FOR_STORES = 10  # behind it; then come those of Weft's rank 0
 
 # A program's store, or another one's: it listens at these ports, and says nothing to anyone.
 LISTEN = """import socket, sys, time
@@ -77,9 +78,9 @@ def situations(late_s, patience):
         Situation("late", "a rank that comes %g s late" % late_s, before="[ $r != 3 ] || sleep %g;" % late_s),
         Situation("dead", "a rank that dies before it joins", settings=patience,
                   before="[ $r != 3 ] || kill -9 $$;", sentence="rank 3 had not joined after"),
-        Situation("port", "another program has MASTER_PORT and the port behind it",
+        Situation("port", "other programs have MASTER_PORT and rank 0's first port",
                   launcher="(on node0 exec python3 listen.py listens %d %d) > /dev/null 2>&1 & others=$!\n"
-                           "until [ -e listens ]; do sleep 0.02; done\n" % (PORT, PORT + 1)),
+                           "until [ -e listens ]; do sleep 0.02; done\n" % (PORT, PORT + PORTS_FOR_STORES)),
         Situation("stranger", "another process, without the key, comes first as the last rank",
                   settings="WEFT_JOB_KEY=right",
                   last="for i in 1 2 3 4 5 6; do\n"
