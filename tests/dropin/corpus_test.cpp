@@ -129,29 +129,15 @@ void expect_left_for_communicators(const Finished& done, int ranks, const Calls&
 
 // --- Running the corpus ----------------------------------------------------------------------------
 
-// Compiled once, and again after a change of its sources.
 std::string corpus(const Mpi& mpi, const std::string& compiler = "mpicc") {
-    namespace fs = std::filesystem;
-    const fs::path path =
-        fs::path(WEFT_BUILD_DIR "/tests/dropin") / mpi.name / ("corpus_by_" + compiler);
-    bool is_new = fs::exists(path);
-    for (const auto& file : fs::directory_iterator(sources)) {
-        const std::string kind = file.path().extension();
-        if (kind != ".c" && kind != ".h") continue;
-        is_new = is_new && fs::last_write_time(file) < fs::last_write_time(path);
-    }
-    if (is_new) return path;
-    fs::create_directories(path.parent_path());
-    // Tests run in parallel: each compiles its own copy, and the last one stays.
-    const std::string own = path.string() + "." + std::to_string(getpid());
-    const Finished done =
-        run(mpi.around(compiler +
-                       " -pthread -std=c99 -pedantic -Wall -Wextra -Werror -Wno-stringop-overread "
-                       "-Wno-stringop-overflow -O1 " +
-                       sources + "*.c -o " + own));
-    EXPECT_EQ(done.status, 0) << done.out << done.err;
-    if (done.status == 0) fs::rename(own, path);
-    return path;
+    return made_once(
+        WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi.name) + "/corpus_by_" + compiler,
+        {sources}, [&](const std::string& path) {
+            expect_success(mpi.around(compiler +
+                                      " -pthread -std=c99 -pedantic -Wall -Wextra -Werror "
+                                      "-Wno-stringop-overread -Wno-stringop-overflow -O1 " +
+                                      sources + "*.c -o " + path));
+        });
 }
 
 // On a busy machine a run may take long. A step that hangs ends it sooner (main.c).

@@ -23,23 +23,17 @@ class Preloaded : public OnEveryMpi {
         if (!absence.empty()) GTEST_SKIP() << absence;
     }
 
-    // Compiled once, and again after a change of its source.
     static std::string compiled(const std::string& source, const std::string& output,
                                 const std::string& compiler = "mpicc") {
-        const std::string folder = WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi().name);
-        std::filesystem::create_directories(folder);
-        const std::string path = folder + "/" + output, own = path + "." + std::to_string(getpid());
         const std::string from = WEFT_SOURCE_DIR "/tests/dropin/programs/" + source;
-        if (std::filesystem::exists(path) &&
-            std::filesystem::last_write_time(path) > std::filesystem::last_write_time(from))
-            return path;
-        const Finished done = run(mpi().around(compiler +
-                                               " -std=c99 -pedantic -Wall -Wextra -Werror "
-                                               "-D_POSIX_C_SOURCE=200809L -Wno-stringop-overflow " +
-                                               from + " -o " + own + " -ldl"));
-        EXPECT_EQ(done.status, 0) << done.out << done.err;
-        std::filesystem::rename(own, path);
-        return path;
+        return made_once(
+            WEFT_BUILD_DIR "/tests/dropin/" + std::string(mpi().name) + "/" + output, {from},
+            [&](const std::string& path) {
+                expect_success(mpi().around(compiler +
+                                            " -std=c99 -pedantic -Wall -Wextra -Werror "
+                                            "-D_POSIX_C_SOURCE=200809L -Wno-stringop-overflow " +
+                                            from + " -o " + path + " -ldl"));
+            });
     }
     static std::string program(const std::string& name = "small") {
         return compiled(name + ".c", name);

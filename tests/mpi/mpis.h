@@ -2,17 +2,45 @@
 // of the source, a folder each. `./dev test` installs them. What is not there is skipped by name.
 #pragma once
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "support/process.h"
 #include "support/surroundings.h"
 
 namespace weft::test {
+
+// Makes a file of the build, unless it is newer than all sources: files, and folders with all below
+// them. Tests run side by side: one makes it, and the others wait for that. `make` gets the path to
+// make. Returns `path`.
+template <class Make>
+std::string made_once(const std::string& path, const std::vector<std::string>& sources, Make make) {
+    namespace fs = std::filesystem;
+    fs::create_directories(fs::path(path).parent_path());
+    const Fd lock(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    EXPECT_TRUE(lock && ::flock(lock.get(), LOCK_EX) == 0) << path;
+    auto newest = fs::file_time_type::min();
+    for (const std::string& source : sources) {
+        if (!fs::is_directory(source)) {
+            newest = std::max(newest, fs::last_write_time(source));
+            continue;
+        }
+        for (const auto& file : fs::recursive_directory_iterator(source))
+            if (file.is_regular_file()) newest = std::max(newest, file.last_write_time());
+    }
+    if (fs::exists(path) && newest < fs::last_write_time(path)) return path;
+    make(path + ".new");
+    if (fs::exists(path + ".new")) fs::rename(path + ".new", path);
+    return path;
+}
 
 struct Mpi {
     const char* name;
@@ -83,24 +111,24 @@ struct Mpi {
                       start + " 2> $said; status=$?; fi; cat $said >&2; rm $said; exit $status");
     }
 
-    // Compiles a C program of this folder, or a library to preload ("lib....so"), with the MPI's
+    // Compiles once a C program of this folder, or a library to preload ("lib....so"), with the MPI's
     // compiler, against the headers and libweft.so as a user does. Returns its path.
     std::string compiled(const std::string& source, const std::string& output,
                          const std::string& compiler = "mpicc") const {
-        const std::string folder_of_all = WEFT_BUILD_DIR "/tests/mpi/" + std::string(name);
-        std::filesystem::create_directories(folder_of_all);
-        const std::string path = folder_of_all + "/" + output;
-        // Tests run side by side: each compiles its own, and the last one stays.
-        const std::string own = path + "." + std::to_string(getpid());
         const std::string kind = output.ends_with(".so") ? "-shared -fPIC " : "";
         const std::string headers = WEFT_SOURCE_DIR "/include -I" WEFT_SOURCE_DIR "/compat/nbc ";
-        const Finished done =
-            run(around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers + kind +
-                       WEFT_SOURCE_DIR "/tests/mpi/" + source + " -o " + own +
-                       " -L" WEFT_BUILD_DIR " -lweft -ldl -Wl,-rpath," WEFT_BUILD_DIR));
-        EXPECT_EQ(done.status, 0) << done.out << done.err;
-        std::filesystem::rename(own, path);
-        return path;
+        std::vector<std::string> sources = {WEFT_SOURCE_DIR "/include",
+                                            WEFT_SOURCE_DIR "/compat/nbc",
+                                            WEFT_SOURCE_DIR "/tests/mpi"};
+        if (!is_debians) sources.push_back(folder() + "/bin/" + compiler);  // another version
+        return made_once(
+            WEFT_BUILD_DIR "/tests/mpi/" + std::string(name) + "/" + output, sources,
+            [&](const std::string& path) {
+                expect_success(
+                    around(compiler + " -std=c99 -pedantic -Wall -Wextra -Werror -I" + headers +
+                           kind + WEFT_SOURCE_DIR "/tests/mpi/" + source + " -o " + path +
+                           " -L" WEFT_BUILD_DIR " -lweft -ldl -Wl,-rpath," WEFT_BUILD_DIR));
+            });
     }
 
     // Loaded before a program: where that calls weft_init it begins with MPI_Init_thread and
