@@ -1,5 +1,5 @@
-// Communicators made from others: ENGINE CASE [ARGUMENT...]. Every rank runs the same case and ends with
-// status 1 and a sentence when something does not hold.
+// Communicators made from others: ENGINE CASE..., or one case with arguments. Every rank runs the same cases and ends
+// with status 1 and a sentence when something does not hold.
 #include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -719,16 +719,18 @@ int main(int argc, char** argv) {
         {"settings", settings},
         {"topologies", topologies},
     };
-    const auto* const found = std::ranges::find(cases, std::string_view(argv[2]),
-                                                [](const auto& one) { return one.first; });
     if (argv[2] == std::string_view("growth")) {
         growth(argc > 3 ? std::atoi(argv[3]) : 5'000);
     } else if (argv[2] == std::string_view("with_settings")) {
         with_settings(weft_comm_world(),
                       std::span(argv, static_cast<std::size_t>(argc)).subspan(3));
     } else {
-        EXPECT(found != std::end(cases));
-        run_here_or_in_fibers(found->second);
+        for (const char* name : std::span(argv, static_cast<std::size_t>(argc)).subspan(2)) {
+            const auto* const found = std::ranges::find(cases, std::string_view(name),
+                                                        [](const auto& one) { return one.first; });
+            EXPECT(found != std::end(cases));
+            run_here_or_in_fibers(found->second);
+        }
     }
     EXPECT(weft_barrier(weft_comm_world()) == WEFT_OK);
     EXPECT(weft_finalize() == WEFT_OK);

@@ -126,8 +126,8 @@ TEST_F(StartupDirectory, LeavesWhatIsNotItsOwn) {
 
 TEST_F(StartupDirectory, EveryRankNamesTheOneThatIsMissing) {
     std::vector<Started> ranks;
-    for (int rank : {0, 1, 3}) ranks.push_back(start({.rank = rank, .timeout_s = "5"}));
-    for (const Started& rank : ranks) expect_refused(*rank, missing(2, "5"));
+    for (int rank : {0, 1, 3}) ranks.push_back(start({.rank = rank, .timeout_s = "2"}));
+    for (const Started& rank : ranks) expect_refused(*rank, missing(2, "2"));
 }
 
 TEST_F(StartupDirectory, NamesRankZeroWhenItIsMissing) {
@@ -153,13 +153,13 @@ TEST_F(StartupDirectory, RefusesWhatAnEarlierJobHasLeft) {
 // Rank 1 of three ends when it has given its card: the others name it, and another job does not
 // believe what is left.
 TEST_F(StartupDirectory, NamesARankThatEndsWhileItJoinsAndBelievesNoneOfItsCards) {
-    Started zero = start({.rank = 0, .ranks = 3, .timeout_s = "5"});
+    Started zero = start({.rank = 0, .ranks = 3, .timeout_s = "3"});
     Started one = start({.rank = 1, .ranks = 3});
     wait_for("rank-1");
     kill_now(*one);
-    Started two = start({.rank = 2, .ranks = 3, .timeout_s = "5"});
-    expect_refused(*zero, missing(1, "5"));
-    expect_refused(*two, missing(1, "5"));
+    Started two = start({.rank = 2, .ranks = 3, .timeout_s = "3"});
+    expect_refused(*zero, missing(1, "3"));
+    expect_refused(*two, missing(1, "3"));
     ASSERT_NE(content(path_ + "/cards"), "");
     expect_refused(*start({.rank = 2, .ranks = 3}),
                    path_ +
