@@ -299,11 +299,10 @@ TEST_F(StartupNetwork, EveryRankNamesTheOneThatIsMissing) {
 
 TEST_F(StartupNetwork, RankZeroIsMissedWithWhatWasTried) {
     Started one = torch(1, 2, "exchange", "WEFT_STARTUP_TIMEOUT=0.3");
-    expect_refused(*one,
-                   "rank 1 could not reach rank 0 at MASTER_ADDR = '127.0.0.1', MASTER_PORT = " +
-                       std::to_string(port_) + ", ports " + std::to_string(first_port_) + " to " +
-                       std::to_string(first_port_ + 7) +
-                       ", in 0.3 s (127.0.0.1: Connection refused)");
+    expect_refused(
+        *one, "rank 1 could not reach rank 0 at MASTER_ADDR = '127.0.0.1', MASTER_PORT = " +
+                  std::to_string(port_) + ", ports " + std::to_string(first_port_) + " to " +
+                  std::to_string(first_port_ + 7) + ", in 0.3 s (127.0.0.1: Connection refused)");
     Started nowhere =
         torch(1, 2, "exchange", "MASTER_ADDR=no.such.host.invalid WEFT_STARTUP_TIMEOUT=0.3");
     expect_refused(*nowhere, "the host 'no.such.host.invalid' ");
@@ -315,7 +314,8 @@ TEST_F(StartupNetwork, RankZeroListensOnlyUntilAllHaveJoined) {
     std::vector<Started> ranks;
     for (int rank : {0, 1, 2}) ranks.push_back(torch(rank, 3, "joined:'" + has_joined + "'"));
     ASSERT_TRUE(becomes_true([&] { return pid_in(has_joined) > 0; }));
-    for (int port = first_port_; port < first_port_ + 8; ++port) EXPECT_EQ(try_call(port), -1) << port;
+    for (int port = first_port_; port < first_port_ + 8; ++port)
+        EXPECT_EQ(try_call(port), -1) << port;
 }
 
 TEST_F(StartupNetwork, ARankThatDiesWhileItJoinsIsNamedAtOnce) {
@@ -378,8 +378,9 @@ TEST_F(StartupNetwork, ACallThatRankZeroDropsBeforeItAnswersIsMadeAgain) {
     ASSERT_TRUE(listener);
     Result<Fd> joined = failure(WEFT_REFUSED_STATE, "it has not called");
     std::thread rank([&] {
-        joined = call_host({.rank = 1, .ranks = 2, .timeout_ns = 5 * second_ns},
-                           {.hosts = {"127.0.0.1"}, .ports = {port}, .job = "", .said_by = ""}, key);
+        joined =
+            call_host({.rank = 1, .ranks = 2, .timeout_ns = 5 * second_ns},
+                      {.hosts = {"127.0.0.1"}, .ports = {port}, .job = "", .said_by = ""}, key);
     });
     const auto next_proven = [&] {
         pollfd entry{listener.get(), POLLIN, 0};
@@ -505,7 +506,8 @@ TEST_P(StartupNodes, StartOrSayWhyNot) {
 INSTANTIATE_TEST_SUITE_P(In, StartupNodes,
                          testing::Values("torchrun", "indexed", "bridge", "own-name", "interfaces",
                                          "ipv6", "tunnel", "names", "late", "dead", "port",
-                                         "stranger", "elsewhere", "cut", "cut-ahead", "families"),
+                                         "stranger", "elsewhere", "chosen", "cut", "cut-ahead",
+                                         "families"),
                          [](const testing::TestParamInfo<std::string>& test) {
                              std::string name = test.param;
                              std::ranges::replace(name, '-', '_');
