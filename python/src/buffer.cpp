@@ -1,7 +1,5 @@
 #include "buffer.h"
 
-#include <utility>
-
 #include "numpy_array.h"
 
 namespace weft_python {
@@ -77,9 +75,11 @@ void Buffer::take(nb::handle object, bool writes, Argument argument) {
         known_ = array.type;
         return;
     }
+    hold_ = std::make_unique<Hold>();
     if (PyObject_CheckBuffer(object.ptr())) {
-        has_view_ = PyObject_GetBuffer(object.ptr(), &view_, PyBUF_FORMAT | PyBUF_STRIDES) == 0;
-        if (has_view_) return take_view(writes, argument);
+        constexpr int asked = PyBUF_FORMAT | PyBUF_STRIDES;
+        const bool has_view = PyObject_GetBuffer(object.ptr(), &hold_->view, asked) == 0;
+        if (has_view) return take_view(writes, argument);
         PyErr_Clear();  // the protocol has no letter for the type, such as bfloat16
     }
     if (nb::hasattr(object, "__cuda_array_interface__")) refuse_device(object, argument);
@@ -93,13 +93,14 @@ void Buffer::take(nb::handle object, bool writes, Argument argument) {
 }
 
 void Buffer::take_view(bool writes, Argument argument) {
-    if (!PyBuffer_IsContiguous(&view_, 'C')) refuse_strides(argument);
-    if (writes && view_.readonly) refuse_read_only(argument);
-    const auto bytes = static_cast<std::size_t>(view_.itemsize);
-    set_type(find_type(kind_of_format(view_.format).c_str(), bytes), bytes, argument);
-    data_ = view_.buf;
-    elements_ = static_cast<std::size_t>(view_.len) / bytes;
-    if (known_) learn_numpy_array(object_.ptr(), view_, *known_);
+    const Py_buffer& view = hold_->view;
+    if (!PyBuffer_IsContiguous(&view, 'C')) refuse_strides(argument);
+    if (writes && view.readonly) refuse_read_only(argument);
+    const auto bytes = static_cast<std::size_t>(view.itemsize);
+    set_type(find_type(kind_of_format(view.format).c_str(), bytes), bytes, argument);
+    data_ = view.buf;
+    elements_ = static_cast<std::size_t>(view.len) / bytes;
+    if (known_) learn_numpy_array(object_.ptr(), view, *known_);
 }
 
 void Buffer::take_array_interface(const nb::dict& fields, bool writes, Argument argument) {
@@ -133,30 +134,25 @@ void Buffer::take_tensor(bool writes, Argument argument) {
             refuse_device(object_, argument);
         }
     }
-    if (!nb::try_cast(object_, tensor_)) {
+    nb::ndarray<nb::ro>& tensor = hold_->tensor;
+    if (!nb::try_cast(object_, tensor)) {
         refuse_buffer(argument, "is a " + class_of(object_) + " whose DLPack cannot be read");
     }
     if (nb::ndarray<> writable; writes && !nb::try_cast(object_, writable)) {
         refuse_read_only(argument);
     }
-    const auto extent = [&](std::size_t i) { return tensor_.shape(i); };
-    const auto stride = [&](std::size_t i) { return tensor_.stride(i); };
-    if (!is_contiguous(tensor_.ndim(), 1, extent, stride)) refuse_strides(argument);
+    const auto extent = [&](std::size_t i) { return tensor.shape(i); };
+    const auto stride = [&](std::size_t i) { return tensor.stride(i); };
+    if (!is_contiguous(tensor.ndim(), 1, extent, stride)) refuse_strides(argument);
     elements_ = 1;
-    for (std::size_t i = 0; i < tensor_.ndim(); ++i) elements_ *= extent(i);
-    const nb::dlpack::dtype dtype = tensor_.dtype();
+    for (std::size_t i = 0; i < tensor.ndim(); ++i) elements_ *= extent(i);
+    const nb::dlpack::dtype dtype = tensor.dtype();
     constexpr const char* kinds[] = {"i", "u", "f", "", "g", "z", "b"};  // by DLPack's code
     const char* const kind =
         dtype.lanes == 1 && dtype.code < std::size(kinds) ? kinds[dtype.code] : "";
     const std::size_t bytes = (std::size_t{dtype.bits} * dtype.lanes + 7) / 8;
     set_type(find_type(kind, bytes), bytes, argument);
-    data_ = const_cast<void*>(tensor_.data());
-}
-
-void Buffer::release() {
-    if (std::exchange(has_view_, false)) PyBuffer_Release(&view_);
-    if (tensor_.is_valid()) tensor_ = {};
-    object_.reset();
+    data_ = const_cast<void*>(tensor.data());
 }
 
 }  // namespace weft_python

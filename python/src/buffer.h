@@ -4,6 +4,7 @@
 #include <nanobind/ndarray.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "types.h"
@@ -22,12 +23,14 @@ class Buffer {
     Buffer() = default;
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
-    ~Buffer() { release(); }
 
     // Takes the memory of an object that has the buffer protocol, __array_interface__ or DLPack.
     // Refuses memory that is not contiguous, belongs to a device, or is read-only though `writes`.
     void take(nb::handle object, bool writes, Argument argument);
-    void release();
+    void release() {
+        hold_.reset();
+        object_.reset();
+    }
 
     bool is_taken() const { return object_.is_valid(); }
     void* data() const { return data_; }
@@ -50,11 +53,15 @@ class Buffer {
     std::size_t elements_ = 0;
     std::size_t element_bytes_ = 1;
     const Type* known_ = nullptr;
+    // What keeps the memory in place. (An array of NumPy's is in place as long as it lives.)
+    struct Hold {
+        Py_buffer view{};
+        nb::ndarray<nb::ro> tensor;
+
+        ~Hold() { PyBuffer_Release(&view); }
+    };
     nb::object object_;
-    // What keeps the memory in place, by the way that it was taken.
-    bool has_view_ = false;
-    Py_buffer view_;
-    nb::ndarray<nb::ro> tensor_;
+    std::unique_ptr<Hold> hold_;
 };
 
 }  // namespace weft_python

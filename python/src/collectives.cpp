@@ -1,5 +1,4 @@
 // The collectives: from Python's arguments to a weft_call.
-#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -67,10 +66,8 @@ class Maker {
         : comm_(comm),
           collective_(collective),
           arguments_(arguments),
-          is_root_(comm.rank() == arguments.root) {
-        operation_->call = collective.names[form];
-        operation_->is_persistent = form == WEFT_PERSISTENT;
-    }
+          is_root_(comm.rank() == arguments.root),
+          operation_(std::make_unique<Operation>(collective.names[form], form)) {}
 
     std::unique_ptr<Operation> make() {
         sweep();
@@ -297,7 +294,7 @@ class Maker {
     weft_call call_{};
     Layout send_layout_;
     Layout recv_layout_;
-    std::unique_ptr<Operation> operation_ = std::make_unique<Operation>();
+    std::unique_ptr<Operation> operation_;
 };
 
 // --- The methods -------------------------------------------------------------------------------
@@ -306,11 +303,9 @@ template <weft_form form>
 auto run(const Comm& comm, const Collective& collective, const Arguments& arguments) {
     std::unique_ptr<Operation> operation = Maker(comm, collective, form, arguments).make();
     if constexpr (form == WEFT_BLOCKING) {
-        nb::object result = operation->result;
-        complete(std::move(operation));
-        return result;
+        return complete(std::move(operation))->result;
     } else {
-        return Request(std::move(operation));
+        return make_request(std::move(operation));
     }
 }
 
@@ -355,12 +350,12 @@ std::string text_of(const Collective& collective, weft_form form) {
     return text;
 }
 
-template <std::size_t which, weft_form form>
-void define(nb::class_<Comm>& comm, const nb::object& sum) {
+// Methods of one shape are one function, which keeps the collective.
+template <weft_form form>
+void define(nb::class_<Comm>& comm, const Collective& collective, const nb::object& sum) {
     using H = nb::handle;
     using C = const Comm&;
-    static constexpr const Collective& collective = collectives[which];
-    constexpr Shape shape = collective.shape;
+    const Collective* const which = &collective;
     const char* const name = collective.names[form];
     const std::string text = text_of(collective, form);
     const char* const doc = text.c_str();
@@ -368,48 +363,57 @@ void define(nb::class_<Comm>& comm, const nb::object& sum) {
     const auto recvbuf = nb::arg("recvbuf").none() = nb::none();
     const auto op = nb::arg("op") = sum;
     const auto root = nb::arg("root") = 0;
-    if constexpr (shape == Shape::nothing) {
-        comm.def(
-            name, [](C self) { return run<form>(self, collective, {}); }, doc);
-    } else if constexpr (shape == Shape::one_buffer) {
-        auto call = [](C self, H buf, int to) {
-            return run<form>(self, collective, {.recv = buf, .root = to});
-        };
-        comm.def(name, call, nb::arg("buf").none(), root, doc);
-    } else if constexpr (shape == Shape::rooted) {
-        auto call = [](C self, H send, H recv, int to) {
-            return run<form>(self, collective, {.send = send, .recv = recv, .root = to});
-        };
-        comm.def(name, call, sendbuf, recvbuf, root, doc);
-    } else if constexpr (shape == Shape::exchange) {
-        auto call = [](C self, H send, H recv) {
-            return run<form>(self, collective, {.send = send, .recv = recv});
-        };
-        comm.def(name, call, sendbuf, recvbuf, doc);
-    } else if constexpr (shape == Shape::reduction) {
-        auto call = [](C self, H send, H recv, OpArgument by) {
-            return run<form>(self, collective, {.send = send, .recv = recv, .op = by});
-        };
-        comm.def(name, call, sendbuf, recvbuf, op, doc);
-    } else if constexpr (shape == Shape::reduction_to_root) {
-        auto call = [](C self, H send, H recv, OpArgument by, int to) {
-            return run<form>(self, collective, {.send = send, .recv = recv, .op = by, .root = to});
-        };
-        comm.def(name, call, sendbuf, recvbuf, op, root, doc);
-    } else {
-        auto call = [](C self, H send, H recv, H counts, OpArgument by) {
-            return run<form>(self, collective,
-                             {.send = send, .recv = recv, .op = by, .counts = counts});
-        };
-        comm.def(name, call, sendbuf, recvbuf, nb::arg("recvcounts").none() = nb::none(), op, doc);
+    switch (collective.shape) {
+        case Shape::nothing: {
+            auto call = [which](C self) { return run<form>(self, *which, {}); };
+            comm.def(name, call, doc);
+            break;
+        }
+        case Shape::one_buffer: {
+            auto call = [which](C self, H buf, int to) {
+                return run<form>(self, *which, {.recv = buf, .root = to});
+            };
+            comm.def(name, call, nb::arg("buf").none(), root, doc);
+            break;
+        }
+        case Shape::rooted: {
+            auto call = [which](C self, H send, H recv, int to) {
+                return run<form>(self, *which, {.send = send, .recv = recv, .root = to});
+            };
+            comm.def(name, call, sendbuf, recvbuf, root, doc);
+            break;
+        }
+        case Shape::exchange: {
+            auto call = [which](C self, H send, H recv) {
+                return run<form>(self, *which, {.send = send, .recv = recv});
+            };
+            comm.def(name, call, sendbuf, recvbuf, doc);
+            break;
+        }
+        case Shape::reduction: {
+            auto call = [which](C self, H send, H recv, OpArgument by) {
+                return run<form>(self, *which, {.send = send, .recv = recv, .op = by});
+            };
+            comm.def(name, call, sendbuf, recvbuf, op, doc);
+            break;
+        }
+        case Shape::reduction_to_root: {
+            auto call = [which](C self, H send, H recv, OpArgument by, int to) {
+                return run<form>(self, *which, {.send = send, .recv = recv, .op = by, .root = to});
+            };
+            comm.def(name, call, sendbuf, recvbuf, op, root, doc);
+            break;
+        }
+        case Shape::reduction_with_counts: {
+            auto call = [which](C self, H send, H recv, H counts, OpArgument by) {
+                return run<form>(self, *which,
+                                 {.send = send, .recv = recv, .op = by, .counts = counts});
+            };
+            comm.def(name, call, sendbuf, recvbuf, nb::arg("recvcounts").none() = nb::none(), op,
+                     doc);
+            break;
+        }
     }
-}
-
-template <std::size_t... which>
-void define_all(nb::class_<Comm>& comm, const nb::object& sum, std::index_sequence<which...>) {
-    (define<which, WEFT_NONBLOCKING>(comm, sum), ...);
-    (define<which, WEFT_BLOCKING>(comm, sum), ...);
-    (define<which, WEFT_PERSISTENT>(comm, sum), ...);
 }
 
 }  // namespace
@@ -421,7 +425,9 @@ void define_collectives(nb::class_<Comm>& comm, nb::module_& module) {
     nb::object object = module.attr("IN_PLACE");
     in_place = object.release().ptr();
     const nb::object sum = module.attr("SUM");
-    define_all(comm, sum, std::make_index_sequence<std::size(collectives)>());
+    for (const Collective& one : collectives) define<WEFT_NONBLOCKING>(comm, one, sum);
+    for (const Collective& one : collectives) define<WEFT_BLOCKING>(comm, one, sum);
+    for (const Collective& one : collectives) define<WEFT_PERSISTENT>(comm, one, sum);
 }
 
 }  // namespace weft_python

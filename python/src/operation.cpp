@@ -66,7 +66,7 @@ const Op& OpArgument::named(const char* call) const {
 }
 
 void define_operations(nb::module_& module) {
-    nb::class_<Op>(module, "Op", R"(
+    nb::class_<Op> op_of_python(module, "Op", R"(
 A reduction operation.
 
 Parameters
@@ -77,8 +77,9 @@ function : callable
     communicator.
 commute : bool, optional
     Whether the operands may be combined in any order.
-)")
-        .def(nb::init<nb::object, bool>(), nb::arg("function"), nb::arg("commute") = false)
+)");
+    op_class = op_of_python.ptr();
+    op_of_python.def(nb::init<nb::object, bool>(), nb::arg("function"), nb::arg("commute") = false)
         .def("__repr__", [](const Op& op) {
             return op.is_of_program() ? std::string("<weft.Op of the program>")
                                       : std::string("weft.") + op.name();

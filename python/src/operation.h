@@ -30,6 +30,9 @@ class Op {
     nb::object function_;
 };
 
+// The class Op of Python's.
+inline PyObject* op_class = nullptr;
+
 // How a method is given an operation: an Op, or the name of one of Weft's in lower case, such as
 // "sum". No handle: not at all.
 struct OpArgument {
@@ -37,7 +40,8 @@ struct OpArgument {
     const Op* op = nullptr;  // if it is one
 
     static OpArgument of(nb::handle given) {
-        return {given, nb::isinstance<Op>(given) ? nb::inst_ptr<Op>(given) : nullptr};
+        const bool is_op = given.type().is(op_class) || nb::isinstance<Op>(given);
+        return {given, is_op ? nb::inst_ptr<Op>(given) : nullptr};
     }
     // Refuses other names.
     const Op& expect(const char* call) const { return op ? *op : named(call); }

@@ -14,6 +14,9 @@ auto& abandoned = *new std::vector<std::unique_ptr<Operation>>;
 
 bool is_leaving = false;
 
+// The class Request of Python's, which lives as long as the process.
+PyObject* request_class = nullptr;
+
 // `handle` is a copy: another thread may complete the request meanwhile.
 weft_status wait_for(weft_request handle, std::int64_t deadline_ns) {
     return interruptible(
@@ -55,7 +58,7 @@ std::size_t sweep() {
     return abandoned.size();
 }
 
-void complete(std::unique_ptr<Operation> operation) {
+std::unique_ptr<Operation> complete(std::unique_ptr<Operation> operation) {
     weft_request handle = operation->handle;
     weft_status status = weft_test(&handle);
     if (status == WEFT_PENDING) {
@@ -67,7 +70,7 @@ void complete(std::unique_ptr<Operation> operation) {
         }
     }
     if (status == WEFT_OK) [[likely]]
-        return;
+        return operation;
     const nb::object error = make_error(status, weft_last_detail(), operation->call);
     if (status == WEFT_TIMED_OUT) abandon(std::move(operation));
     raise(error);
@@ -75,8 +78,21 @@ void complete(std::unique_ptr<Operation> operation) {
 
 // --- Requests ----------------------------------------------------------------------------------
 
+// (Made in place: nb::cast would look for the object that a Request has already.)
+RequestObject make_request(std::unique_ptr<Operation> operation) {
+    nb::object object;
+    try {
+        object = nb::inst_alloc(request_class);
+    } catch (...) {
+        abandon(std::move(operation));
+        throw;
+    }
+    new (nb::inst_ptr<Request>(object)) Request(std::move(operation));
+    nb::inst_mark_ready(object);
+    return object;
+}
+
 Request::~Request() {
-    if (!operation_) return;  // moved from
     unmark();
     if (operation_->is_active) {
         if (weft_is_initialized() && !is_leaving) warn_of_drop(*operation_);
@@ -275,12 +291,15 @@ timeout : float, optional
 )")
         .def("__len__", &Queue::size, "Return how many marked requests have not completed.");
 
-    nb::class_<Request>(module, "Request", nb::is_weak_referenceable(), R"(
+    // (Pooled: Python's objects of completed requests are used again.)
+    nb::class_<Request> request(module, "Request", nb::is_weak_referenceable(), nb::pooled(), R"(
 An operation: `wait`, `test` or `await` completes it.
 
 The operation owns its buffers until then. A persistent request (`allreduce_init`) can be started
 any number of times.
-)")
+)");
+    request_class = request.ptr();
+    request
         .def("test", &Request::test, R"(
 Return whether the operation has completed.
 

@@ -1,6 +1,7 @@
 // Requests, and the operations and buffers behind them; queues of completions.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
@@ -12,9 +13,12 @@ namespace weft_python {
 
 // An operation with what it uses until it has ended. It may outlive its Request.
 struct Operation {
+    Operation(const char* method, weft_form form)
+        : call(method), is_persistent(form == WEFT_PERSISTENT) {}
+
     weft_request handle = WEFT_REQUEST_NULL;
-    const char* call = "";  // the method that made it
-    bool is_persistent = false;
+    const char* call;  // the method that made it
+    bool is_persistent;
     bool is_active = false;
     int waiting = 0;  // threads
     Buffer send;
@@ -23,8 +27,8 @@ struct Operation {
     std::vector<nb::object> others;  // reductions and schedules of the program's
 };
 
-// Waits until an operation without a Request has completed. Throws its failure.
-void complete(std::unique_ptr<Operation> operation);
+// Waits until an operation without a Request has completed, and returns it. Throws its failure.
+std::unique_ptr<Operation> complete(std::unique_ptr<Operation> operation);
 
 // Takes an operation whose Request is gone: it goes on, and keeps its buffers until it has ended.
 void abandon(std::unique_ptr<Operation> operation);
@@ -66,7 +70,7 @@ class Queue {
 class Request {
   public:
     explicit Request(std::unique_ptr<Operation> operation) : operation_(std::move(operation)) {}
-    Request(Request&&) = default;
+    Request(const Request&) = delete;
     ~Request();
 
     // Whether it has completed. Throws its failure.
@@ -98,5 +102,9 @@ class Request {
     nb::object queue_;  // it is marked for
     std::uint64_t mark_ = 0;
 };
+
+// As Python has it.
+using RequestObject = nb::typed<nb::object, Request>;
+RequestObject make_request(std::unique_ptr<Operation> operation);
 
 }  // namespace weft_python

@@ -93,10 +93,8 @@ class Schedule {
         check(status, "check");
     }
 
-    Request init(nb::handle sendbuf, nb::handle recvbuf, nb::handle op) {
-        auto operation = std::make_unique<Operation>();
-        operation->call = "Schedule.init";
-        operation->is_persistent = true;
+    RequestObject init(nb::handle sendbuf, nb::handle recvbuf, nb::handle op) {
+        auto operation = std::make_unique<Operation>("Schedule.init", WEFT_PERSISTENT);
         Buffer& send = operation->send;
         Buffer& recv = operation->recv;
         if (!sendbuf.is_none()) send.take(sendbuf, false, {"sendbuf", "init"});
@@ -114,7 +112,7 @@ class Schedule {
                                  recv.is_taken() ? recv.type() : send.type(), combines,
                                  &operation->handle),
               "init");
-        return Request(std::move(operation));
+        return make_request(std::move(operation));
     }
 
   private:
