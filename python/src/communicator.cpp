@@ -151,7 +151,8 @@ A group of ranks and the order of their operations.
 
 Methods have mpi4py's names and orders of arguments in lower case: `iallreduce(sendbuf, recvbuf)`
 starts, `allreduce` waits, `allreduce_init` makes a persistent request. All ranks make the same
-calls in the same order. Freed when nothing refers to it any more.
+calls of collectives in the same order; messages between two ranks (`isend`, `irecv`) meet by their
+tags. Freed when nothing refers to it any more.
 )");
     comm.def_prop_ro("rank", &Comm::rank, "This process's rank, 0 ... size - 1.")
         .def_prop_ro("size", &Comm::size, "The number of ranks.")
@@ -170,8 +171,26 @@ Make a communicator of the same ranks.
 Parameters
 ----------
 settings : str, optional
-    Words such as "reproducible=1", "accumulate=float32" or "bcast=chain:segment=64K"; see
-    weft_comm_dup_with in weft/comm.h.
+    Words such as "reproducible=1", "accumulate=float32", "wire=int8" or
+    "bcast=chain:segment=64K"; see weft_comm_dup_with in weft/comm.h.
+)")
+        .def(
+            "wire_error",
+            [](const Comm& self) {
+                double error = 0;
+                check(weft_comm_wire_error(self.handle(), &error), "wire_error");
+                return error;
+            },
+            R"(
+Return by how much results on a communicator with "wire=int8" may be off, and begin anew.
+
+Returns
+-------
+float
+    A bound on the error of each element of the results that this rank has got since the last such
+    call, in the unit of the elements. Not finite: an operand or a sum was not finite, or its
+    magnitude was 2**127 or more; the elements beside it are no numbers either. 0 with
+    "wire=bfloat16": it tells nothing there, where each rounding keeps 8 significant bits.
 )")
         .def(
             "split",
@@ -225,11 +244,30 @@ sources, destinations : sequence of int
             },
             nb::arg("offload"), "Set whether the operating system may move its messages.")
         .def("free", &Comm::free, "Free it; operations that were started go on.")
+        .def(
+            "abort",
+            [](const Comm& self, const std::string& reason) {
+                check_without_gil("abort",
+                                  [&] { return weft_comm_abort(self.handle(), reason.c_str()); });
+            },
+            nb::arg("reason"), R"(
+Call off everything that is pending on this communicator, on all its ranks.
+
+One rank alone may call it. Requests then raise `Aborted` on each rank, with this rank and the
+reason, and their buffers are the program's again. The communicator can only be freed; others, also
+those made from it, go on. Unlike MPI's, it ends no process.
+
+Parameters
+----------
+reason : str
+    Up to 55 bytes of it are sent.
+)")
         .def("__repr__", [](const Comm& self) {
             return "<weft.Comm: rank " + std::to_string(self.rank()) + " of " +
                    std::to_string(self.size()) + ">";
         });
     define_collectives(comm, module);
+    define_messages(comm, module);
 
     module.def("init", [] { check_without_gil("init", [] { return weft_init(); }); });
     module.def("finalize", [] { check_without_gil("finalize", [] { return weft_finalize(); }); });

@@ -29,5 +29,6 @@ class Comm {
 };
 
 void define_collectives(nb::class_<Comm>& comm, nb::module_& module);
+void define_messages(nb::class_<Comm>& comm, nb::module_& module);
 
 }  // namespace weft_python

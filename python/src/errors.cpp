@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "common.h"
 
 namespace weft_python {
@@ -11,10 +13,14 @@ nb::object& error_factory = *new nb::object;
 void set_error_factory(nb::object factory) { error_factory = std::move(factory); }
 
 nb::object make_error(weft_status status, const char* sentence, const char* call) {
+    // (A reason of Comm.abort may be cut within a letter.)
+    const nb::object text = nb::steal(
+        PyUnicode_DecodeUTF8(sentence, static_cast<Py_ssize_t>(std::strlen(sentence)), "replace"));
+    if (!text.is_valid()) throw nb::python_error();
     if (!error_factory.is_valid()) {
-        return nb::borrow(PyExc_RuntimeError)(sentence);
+        return nb::borrow(PyExc_RuntimeError)(text);
     }
-    return error_factory(static_cast<int>(status), sentence,
+    return error_factory(static_cast<int>(status), text,
                          call ? nb::object(nb::str(call)) : nb::object(nb::none()));
 }
 

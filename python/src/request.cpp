@@ -109,7 +109,7 @@ void Request::refuse_if_marked(const char* call) const {
 }
 
 void Request::raise_failure() const {
-    if (outcome_ != WEFT_OK) raise(make_error(outcome_, sentence_.c_str(), operation_->call));
+    if (outcome_ < WEFT_OK) raise(make_error(outcome_, sentence_.c_str(), operation_->call));
 }
 
 // Takes the status of a test or wait that has completed it.
@@ -117,7 +117,8 @@ void Request::finish(weft_status status) {
     Operation& operation = *operation_;
     if (std::exchange(operation.is_active, false)) {
         outcome_ = status;
-        sentence_ = status == WEFT_OK ? "" : weft_last_detail();
+        if (status != WEFT_OK) [[unlikely]]
+            sentence_ = weft_last_detail();
         queue_.reset();
         mark_ = 0;
         if (!operation.is_persistent) {
@@ -172,6 +173,12 @@ void Request::start() {
     sweep();
     check(weft_start(&operation_->handle), operation_->call);
     operation_->is_active = true;
+    outcome_ = WEFT_PENDING;
+}
+
+nb::object Request::status() const {
+    if (!operation_->arrives || outcome_ != WEFT_OK) return nb::none();
+    return nb::cast(*operation_->arrives);
 }
 
 void Request::free() {
@@ -291,6 +298,22 @@ timeout : float, optional
 )")
         .def("__len__", &Queue::size, "Return how many marked requests have not completed.");
 
+    nb::class_<Status>(module, "Status", R"(
+What a receive has got: `request.status`, or filled by `comm.recv(..., status=status)`.
+)")
+        .def(nb::init<>())
+        .def_ro("source", &Status::source, "The rank that sent it.")
+        .def_ro("tag", &Status::tag, "Its tag.")
+        .def_ro("count", &Status::count, "Elements of the buffer that it was received into.")
+        .def(
+            "Get_source", [](const Status& self) { return self.source; }, "As `source`.")
+        .def(
+            "Get_tag", [](const Status& self) { return self.tag; }, "As `tag`.")
+        .def("__repr__", [](const Status& self) {
+            return "<weft.Status: source " + std::to_string(self.source) + ", tag " +
+                   std::to_string(self.tag) + ", count " + std::to_string(self.count) + ">";
+        });
+
     // (Pooled: Python's objects of completed requests are used again.)
     nb::class_<Request> request(module, "Request", nb::is_weak_referenceable(), nb::pooled(), R"(
 An operation: `wait`, `test` or `await` completes it.
@@ -337,6 +360,8 @@ Error
              "Let `queue` call `callback()` once, when the operation has completed.")
         .def("unmark", &Request::unmark, "Take the mark away.")
         .def_prop_ro("result", &Request::result, "The buffer that gets the result, or None.")
+        .def_prop_ro("status", &Request::status, nb::sig("def status(self) -> Status | None"),
+                     "Of a receive that has completed: from whom it came. Otherwise None.")
         .def_prop_ro("call", &Request::call, "The method that made the request.")
         .def_prop_ro("is_active", &Request::is_active, "Whether it is started and not completed.")
         .def_prop_ro("is_persistent", &Request::is_persistent,

@@ -4,12 +4,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "buffer.h"
 
 namespace weft_python {
+
+// What a receive has got.
+struct Status {
+    int source = WEFT_RANK_NONE;
+    int tag = 0;
+    std::size_t count = 0;  // elements
+};
 
 // An operation with what it uses until it has ended. It may outlive its Request.
 struct Operation {
@@ -24,6 +32,7 @@ struct Operation {
     Buffer send;
     Buffer recv;
     nb::object result = nb::none();
+    std::optional<Status> arrives;   // of a receive; any source is known in the end
     std::vector<nb::object> others;  // reductions and schedules of the program's
 };
 
@@ -86,6 +95,8 @@ class Request {
 
     const char* call() const { return operation_->call; }
     nb::object result() const { return operation_->result; }
+    // A Status; None: it is no receive, or has not received.
+    nb::object status() const;
     bool is_active() const { return operation_->is_active; }
     bool is_persistent() const { return operation_->is_persistent; }
 
@@ -96,10 +107,10 @@ class Request {
     void raise_failure() const;
 
     std::unique_ptr<Operation> operation_;
-    // Of a failure; not the exception, whose traceback would refer to this request.
-    weft_status outcome_ = WEFT_OK;
-    std::string sentence_;
-    nb::object queue_;  // it is marked for
+    // Not an exception, whose traceback would refer to this request. WEFT_PENDING: none yet.
+    weft_status outcome_ = WEFT_PENDING;
+    std::string sentence_;  // of a failure, if outcome_ is one
+    nb::object queue_;      // it is marked for
     std::uint64_t mark_ = 0;
 };
 

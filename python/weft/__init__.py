@@ -7,9 +7,9 @@
 array([0., 1., 2.])
 """
 
-from ._weft import (AVG, BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, RECVBUF, SENDBUF, SUM,
-                    Comm, CompletionQueue, Node, Op, Region, Request, Schedule)
-from ._errors import (ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
+from ._weft import (ANY_SOURCE, AVG, BAND, BOR, BXOR, IN_PLACE, LAND, LOR, LXOR, MAX, MAXLOC, MIN, MINLOC, PROD, RECVBUF,
+                    SENDBUF, SUM, Comm, CompletionQueue, Node, Op, Region, Request, Schedule, Status)
+from ._errors import (Aborted, ArgumentError, Broken, Error, FunctionFailed, HandleError, MessageMismatch, OutOfMemory,
                       Outstanding, RankLost, Refused, SettingError, StateError, TimedOut, TransportFailed, Unsupported)
 from ._start import (comm_self, comm_world, engine, finalize, from_mpi4py, from_store, init, is_initialized,
                      libraries, program, set_engine, statistics)

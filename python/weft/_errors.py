@@ -22,7 +22,8 @@ class Error(RuntimeError):
         super().__init__(sentence)
         self.status = status
         self.call = call
-        named = re.search(r"\brank (\d+)", sentence)
+        # Who is to blame; the sentence may begin with another rank's message: "receive from rank 1 with tag 0 on ...".
+        named = re.search(r"\brank (\d+) of the\b", sentence) or re.search(r"\brank (\d+)", sentence)
         self.rank = int(named.group(1)) if named else None
 
     def __reduce__(self):
@@ -81,6 +82,10 @@ class FunctionFailed(Broken):
     """A function of the program raised an exception."""
 
 
+class Aborted(Broken):
+    """A rank has called off what was pending (`Comm.abort`); the sentence has its reason."""
+
+
 class TimedOut(Error, TimeoutError):
     """A wait's time has passed; the operation goes on. The sentence names late ranks."""
 
@@ -98,6 +103,7 @@ CLASSES = {
     -101: MessageMismatch,
     -102: TransportFailed,
     -105: FunctionFailed,
+    -106: Aborted,
 }
 
 

@@ -1,6 +1,7 @@
 """Joining a job and leaving it; the program `weft` and the library."""
 
 import atexit
+import collections
 import itertools
 import os
 import sys
@@ -12,7 +13,7 @@ from ._waiting import stop_thread
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ENGINES = {"manual": 0, "thread": 1, "kernel": 3, "kernel:own": 4, "auto": 5, "fiber": 6}
-uses_of_stores = itertools.count()
+uses_of_stores = collections.Counter()  # by prefix
 joined_here = False  # not by another user of the library in this process, such as `weft preload`
 
 predefined = {}  # communicators, one object for each
@@ -92,7 +93,8 @@ def from_oob(rank, size, allgather):
 def from_mpi4py(comm):
     """Make a communicator of the processes of one of mpi4py's, with their ranks there.
 
-    Weft uses `comm` only during this call, to exchange addresses. All its processes make the call.
+    Weft uses `comm` only during this call, to exchange addresses. All its processes make the call. A process may be in any
+    number of such groups, made in any order; the first one is its job, unless it has joined one.
 
     Parameters
     ----------
@@ -108,7 +110,8 @@ def from_mpi4py(comm):
 def from_store(get, set, rank, size, prefix="weft"):
     """Make a communicator of processes that share a store of keys and values.
 
-    All processes make the call, and calls with one prefix in the same order.
+    All processes make the call. A process may be in any number of such groups, each with a prefix of its own, made in any
+    order; the first one is its job, unless it has joined one.
 
     Parameters
     ----------
@@ -119,13 +122,14 @@ def from_store(get, set, rank, size, prefix="weft"):
     rank, size : int
         This process's rank, and the number of processes.
     prefix : str, optional
-        Of the keys.
+        Of the keys. Calls with the same one are made by the same processes, in the same order.
 
     Returns
     -------
     Comm
     """
-    number = next(uses_of_stores)
+    number = uses_of_stores[prefix]
+    uses_of_stores[prefix] += 1
     exchanges = itertools.count()
 
     def allgather(mine):

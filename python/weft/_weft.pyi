@@ -46,6 +46,33 @@ class CompletionQueue:
     def __len__(self) -> int:
         """Return how many marked requests have not completed."""
 
+class Status:
+    """
+    What a receive has got: `request.status`, or filled by `comm.recv(..., status=status)`.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def source(self) -> int:
+        """The rank that sent it."""
+
+    @property
+    def tag(self) -> int:
+        """Its tag."""
+
+    @property
+    def count(self) -> int:
+        """Elements of the buffer that it was received into."""
+
+    def Get_source(self) -> int:
+        """As `source`."""
+
+    def Get_tag(self) -> int:
+        """As `tag`."""
+
+    def __repr__(self) -> str: ...
+
 class Request:
     """
     An operation: `wait`, `test` or `await` completes it.
@@ -101,6 +128,10 @@ class Request:
     @property
     def result(self) -> object:
         """The buffer that gets the result, or None."""
+
+    @property
+    def status(self) -> Status | None:
+        """Of a receive that has completed: from whom it came. Otherwise None."""
 
     @property
     def call(self) -> str:
@@ -170,7 +201,8 @@ class Comm:
 
     Methods have mpi4py's names and orders of arguments in lower case: `iallreduce(sendbuf, recvbuf)`
     starts, `allreduce` waits, `allreduce_init` makes a persistent request. All ranks make the same
-    calls in the same order. Freed when nothing refers to it any more.
+    calls of collectives in the same order; messages between two ranks (`isend`, `irecv`) meet by their
+    tags. Freed when nothing refers to it any more.
     """
 
     @property
@@ -194,8 +226,21 @@ class Comm:
         Parameters
         ----------
         settings : str, optional
-            Words such as "reproducible=1", "accumulate=float32" or "bcast=chain:segment=64K"; see
-            weft_comm_dup_with in weft/comm.h.
+            Words such as "reproducible=1", "accumulate=float32", "wire=int8" or
+            "bcast=chain:segment=64K"; see weft_comm_dup_with in weft/comm.h.
+        """
+
+    def wire_error(self) -> float:
+        """
+        Return by how much results on a communicator with "wire=int8" may be off, and begin anew.
+
+        Returns
+        -------
+        float
+            A bound on the error of each element of the results that this rank has got since the last such
+            call, in the unit of the elements. Not finite: an operand or a sum was not finite, or its
+            magnitude was 2**127 or more; the elements beside it are no numbers either. 0 with
+            "wire=bfloat16": it tells nothing there, where each rounding keeps 8 significant bits.
         """
 
     def split(self, color: object | None = 0, key: int = 0) -> object:
@@ -243,6 +288,20 @@ class Comm:
 
     def free(self) -> None:
         """Free it; operations that were started go on."""
+
+    def abort(self, reason: str) -> None:
+        """
+        Call off everything that is pending on this communicator, on all its ranks.
+
+        One rank alone may call it. Requests then raise `Aborted` on each rank, with this rank and the
+        reason, and their buffers are the program's again. The communicator can only be freed; others, also
+        those made from it, go on. Unlike MPI's, it ends no process.
+
+        Parameters
+        ----------
+        reason : str
+            Up to 55 bytes of it are sent.
+        """
 
     def __repr__(self) -> str: ...
 
@@ -1431,6 +1490,115 @@ class Comm:
             It owns the buffers until it has completed.
         """
 
+    def isend(self, buf: object | None, dest: int, tag: int = 0) -> Request:
+        """
+        Start sending the elements of a buffer to a rank.
+
+        The k-th send to a rank with a tag meets its k-th receive with this tag, which must have as many
+        bytes. Different tags do not wait for each other, nor for collectives. A small message may complete
+        before it is received.
+
+        Parameters
+        ----------
+        buf : buffer
+            Elements of any type and shape; not to be written before the request has completed.
+        dest : int
+            A rank, 0 ... size - 1; also this one.
+        tag : int, optional
+            0 ... 8388607. Default: 0.
+
+        Returns
+        -------
+        Request
+            It owns the buffer until it has completed; its result is None.
+
+        Raises
+        ------
+        ArgumentError
+            The buffer, rank or tag; nothing has been started.
+        MessageMismatch
+            From `wait`: the receive had another size.
+        """
+
+    def send(self, buf: object | None, dest: int, tag: int = 0) -> None:
+        """
+        Send the elements of a buffer to a rank, and wait until the buffer may be written again.
+
+        That may be before they are received, or not. Parameters and failures are those of `isend`.
+        """
+
+    def send_init(self, buf: object | None, dest: int, tag: int = 0) -> Request:
+        """
+        Make a persistent request of a send: each `start` sends what the buffer has then.
+
+        The receives may be persistent or not. Parameters and failures are those of `isend`.
+
+        Returns
+        -------
+        Request
+            It owns the buffer.
+        """
+
+    def irecv(self, buf: object | None, source: int = ANY_SOURCE, tag: int = 0) -> Request:
+        """
+        Start receiving the elements of a buffer from a rank.
+
+        Parameters
+        ----------
+        buf : buffer
+            Elements of any type and shape, as many bytes as are sent (types are not compared); not to be
+            touched before the request has completed.
+        source : int, optional
+            A rank, 0 ... size - 1, also this one; or ANY_SOURCE, the default: whichever has a message with
+            this tag. It takes longer, and later receives of the tag wait until it has met a message.
+        tag : int, optional
+            0 ... 8388607. Default: 0. There is no receive of any tag.
+
+        Returns
+        -------
+        Request
+            It owns the buffer until it has completed; its result is the buffer, its `status` says from
+            whom it came.
+
+        Raises
+        ------
+        ArgumentError
+            The buffer, rank or tag; nothing has been started.
+        MessageMismatch
+            From `wait`: the message had another size.
+        RankLost
+            From `wait`: the source has left, or all other ranks have.
+        """
+
+    def recv(self, buf: object | None, source: int = ANY_SOURCE, tag: int = 0, status: Status | None = None) -> object:
+        """
+        Receive the elements of a buffer from a rank.
+
+        Parameters and failures are those of `irecv`.
+
+        Parameters
+        ----------
+        status : Status, optional
+            Gets the source, the tag and the number of elements.
+
+        Returns
+        -------
+        object
+            The buffer.
+        """
+
+    def recv_init(self, buf: object | None, source: int = ANY_SOURCE, tag: int = 0) -> Request:
+        """
+        Make a persistent request of a receive.
+
+        The sends may be persistent or not. Parameters and failures are those of `irecv`.
+
+        Returns
+        -------
+        Request
+            It owns the buffer. Its `status` is that of the last message.
+        """
+
     def ibcast_object(self, obj: object, root: int = 0) -> ObjectRequest: ...
 
     def iallgather_object(self, obj: object) -> ObjectRequest: ...
@@ -1449,6 +1617,8 @@ class InPlace:
     def __repr__(self) -> str: ...
 
 IN_PLACE: InPlace = ...
+
+ANY_SOURCE: int = -2
 
 def init() -> None: ...
 

@@ -35,14 +35,14 @@ def test_every_collective_is_a_method():
 
 
 def test_a_store_of_keys_and_values(tmp_path):
-    """Processes that nothing has started as a job find each other by files."""
+    """Processes that nothing has started as a job find each other by files: first two, then others of them."""
     program = tmp_path / "program.py"
     program.write_text("""
 import os, sys, time
 from array import array
 import weft
 
-folder, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+folder, process = sys.argv[1], int(sys.argv[2])
 
 def set(key, value):
     path = os.path.join(folder, key.replace("/", "_"))
@@ -59,17 +59,44 @@ def get(key):
     with open(path, "rb") as file:
         return file.read()
 
-comm = weft.from_store(get, set, rank, size)
-total = comm.allreduce(array("q", [rank + 1]), array("q", [0]))
-assert (comm.rank, comm.size, total[0]) == (rank, size, 3)
+# The first is the job of processes 0 and 1; process 2 is a job of its own.
+groups = {}
+for name, members in {"front": [0, 1], "back": [1, 2], "all": [2, 0, 1]}.items():
+    if process in members:
+        comm = groups[name] = weft.from_store(get, set, members.index(process), len(members), prefix=name)
+        total = comm.allreduce(array("q", [process]), array("q", [0]))
+        assert (comm.rank, comm.size, total[0]) == (members.index(process), len(members), sum(members))
+
+comm = groups["all"]
+got = bytearray(1)
+request = comm.irecv(got, (comm.rank - 1) % 3)
+comm.send(bytes([comm.rank]), (comm.rank + 1) % 3)
+request.wait(30)
+assert (got[0], request.status.source) == ((comm.rank - 1) % 3,) * 2
+
+# Process 2 aborts when all have begun to receive.
+request = comm.irecv(got, weft.ANY_SOURCE, tag=1)
+for name in ("front", "back"):
+    if name in groups:
+        groups[name].barrier()
+if process == 2:
+    comm.abort("enough")
 try:
-    weft.from_store(lambda key: 1 / 0, set, rank, size)
+    request.wait(30)
+    assert False, "not aborted"
+except weft.Aborted as error:
+    assert error.rank == 0 and "enough" in str(error), error
+for name in ("back", "front"):
+    if name in groups:
+        groups[name].barrier()
+try:
+    weft.from_store(lambda key: 1 / 0, set, process, 3, prefix="fails")
 except ZeroDivisionError:
     print("done")
 """)
-    ranks = " & ".join("%s %s %s %d 2" % (sys.executable, program, tmp_path, rank) for rank in range(2))
-    done = run(["sh", "-c", ranks + "; status=$?; wait $!; exit $status"])
-    assert done.stdout == "done\ndone\n", done.stderr
+    start = "%s %s %s " % (sys.executable, program, tmp_path)
+    done = run(["sh", "-c", "%s 0 & %s 1 & %s 2; status=$?; wait; exit $status" % (start, start, start)])
+    assert done.stdout == "done\n" * 3, done.stderr
 
 
 def test_the_notebook():

@@ -320,6 +320,86 @@ def check_accumulation(comm):
     assert total == numpy.float16(2048 + comm.size - 1), total
 
 
+def check_wire(comm):
+    """wire=int8 and bfloat16 send rounded float32, to the same bits everywhere; int8 says by how much it may be off."""
+    numbers = [numpy.random.default_rng([7, rank]).uniform(-1, 1, 5000).astype("float32") for rank in range(comm.size)]
+    exact = numpy.sum([number.astype("float64") for number in numbers], axis=0)
+    for wire, bound in (("bfloat16", 2.0 ** -7 * comm.size), ("int8", comm.size * comm.size / 254 + 1e-5)):
+        rounding = comm.dup("wire=" + wire)
+        total = rounding.iallreduce(numbers[comm.rank]).wait()
+        error = abs(total - exact).max()
+        said = rounding.wire_error()
+        assert error <= bound, (wire, error, bound)
+        if wire == "bfloat16":
+            assert said == 0, said
+        else:
+            assert error - 1e-5 <= said <= bound and (said > 0 or comm.size == 1), (error, said, bound)
+        assert rounding.wire_error() == 0, "it begins anew"
+        assert (comm.allgather(total) == total).all(), "bits differ"
+
+
+def check_messages(comm):
+    """Each rank sends to the next, in all forms and of several types; then rank 0 receives from any."""
+    after, before = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+    for tag, (dtype, shape) in enumerate([("float64", ()), ("int8", (3,)), ("complex64", (2, 3)), ("S5", (4,)), ("bool", (0,)),
+                                          ("float16", (70_000,))]):
+        mine = numpy.full(shape, comm.rank).astype(dtype)
+        theirs = numpy.empty(shape, mine.dtype)
+        expected = comm.allgather(mine)[before]
+        sent = comm.isend(mine, after, tag)
+        assert sent.status is None
+        status = weft.Status()
+        assert comm.recv(theirs, before, tag, status) is theirs
+        assert sent.wait() is None
+        assert (theirs == expected).all() and theirs.shape == shape
+        assert (status.source, status.tag, status.count) == (before, tag, mine.size), status
+        # The other way round, by mpi4py's names of arguments.
+        request = comm.irecv(buf=theirs, source=after, tag=tag)
+        comm.send(buf=mine, dest=before, tag=tag)
+        assert request.wait() is theirs
+        assert (request.status.Get_source(), request.status.Get_tag(), request.status.count) == (after, tag, mine.size)
+        assert (theirs == comm.allgather(mine)[after]).all()
+
+    values, got = bytearray(1), bytearray(1)
+    requests = [comm.recv_init(got, before), comm.send_init(values, after)]
+    for turn in range(3):
+        values[0] = 10 * turn + comm.rank
+        for request in requests:
+            request.start()
+        assert requests[0].status is None
+        for request in requests:
+            request.wait()
+        assert got[0] == 10 * turn + before and requests[0].status.source == before
+    for request in requests:
+        request.free()
+
+    if comm.rank > 0:
+        comm.send(numpy.array([comm.rank]), 0, 3)
+        return
+    received = [numpy.array([-1]) for _ in range(comm.size)]
+    from_any = comm.recv_init(received[0], tag=3)
+    assert from_any.status is None
+    sources = []
+    own = comm.isend(numpy.array([0]), 0, 3)
+    for turn in range(comm.size):
+        if turn == 0:
+            from_any.start()
+            from_any.wait()
+            status = from_any.status
+        elif turn == 1:
+            status = weft.Status()
+            comm.recv(received[turn], weft.ANY_SOURCE, 3, status=status)
+        else:
+            request = comm.irecv(received[turn], tag=3)
+            request.wait()
+            status = request.status
+        sources.append(status.source)
+        assert received[turn][0] == status.source and (status.tag, status.count) == (3, 1), status
+    own.wait()
+    assert sorted(sources) == list(range(comm.size)), sources
+    assert from_any.status.source == sources[0], "it keeps what it has got"
+
+
 def main():
     comm = weft.init()
     with open(sys.argv[1]) as file:
@@ -331,6 +411,8 @@ def main():
             print("rank %d, case %d: %s" % (comm.rank, number, json.dumps(case)), file=sys.stderr)
             raise
     check_accumulation(comm)
+    check_wire(comm)
+    check_messages(comm)
     print("%d cases" % len(cases))
 
 

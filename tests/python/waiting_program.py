@@ -15,6 +15,7 @@ import weft
 
 comm = weft.init()
 late = comm.dup()  # its operations lack rank 1 until that is told
+of_their_own = comm.dup()  # breaks
 flag = os.path.join(os.environ["FLAG_FOLDER"], "flag%d")
 flags = 0
 
@@ -320,7 +321,69 @@ def objects():
     check(comm.allgather_object(comm.rank), [0, 1])
 
 
+def messages():
+    """Messages wait in all ways, and end with the failures of collectives."""
+    got = numpy.zeros(2)
+    if comm.rank == 1:
+        await_go()
+        for tag in range(4):
+            comm.send(numpy.array([tag, 1.0]), 0, tag)
+        error = raised(weft.MessageMismatch, of_their_own.recv, numpy.zeros(3), 0)
+        check((error.rank, error.call), (0, "recv"))
+        return None
+
+    async def body():
+        requests = [comm.irecv(got, 1, 0), comm.irecv(numpy.zeros(2), tag=1)]
+        error = raised(weft.TimedOut, requests[0].wait, 0.01)
+        check((error.rank, error.call), (1, "irecv"))
+        check(requests[0].status, None)
+        go()
+        for request in requests:
+            await request
+        check((list(got), requests[1].status.source), ([0, 1], 1))
+
+    asyncio.run(body())
+    future = comm.irecv(got, 1, tag=2).future()
+    check(list(future.result(30)), [2, 1])
+    request = comm.irecv(got, 1, tag=3)
+    check([list(done.wait()) for done in weft.as_completed([request])], [[3, 1]])
+
+    for call in (lambda: comm.isend(got, 2), lambda: comm.isend(got, -1), lambda: comm.irecv(got, 2),
+                 lambda: comm.irecv(got, 0, -1), lambda: comm.send(got, 0, 8388608), lambda: comm.recv(got, 2),
+                 lambda: comm.isend(got[::-1], 0), lambda: comm.irecv(b"12", 1), lambda: comm.send(None, 1)):
+        check(raised(weft.ArgumentError, call).status, "WEFT_REFUSED_ARGUMENT")
+    for call in (lambda: comm.isend(got), lambda: comm.irecv(), lambda: comm.isend(got, 1.5)):
+        raised(TypeError, call)
+    sent = of_their_own.isend(numpy.zeros(2), 1)  # three elements are received
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        del sent
+
+
 # --- Failures and ends ---
+
+def aborted():
+    """One rank calls off what is pending: Aborted names it and its reason, on each rank."""
+    broken = comm.dup()
+    if comm.rank == 1:
+        request = broken.irecv(bytearray(8), 1)  # not of the rank that is to blame
+        comm.barrier()
+        error = raised(weft.Aborted, request.wait, 30)
+        check((error.rank, error.call, error.status), (0, "irecv", "WEFT_BROKEN_ABORT"))
+        assert str(error).count("\u00f6") == 27, error  # 55 bytes: cut within a letter
+        check(request.status, None)
+    else:
+        request = broken.iallreduce(numpy.array([1]))
+        comm.barrier()
+        broken.abort("\u00f6" * 40)
+        error = raised(weft.Aborted, request.wait, 30)
+        check((error.rank, error.call), (0, "iallreduce"))
+        raised(TypeError, broken.abort)
+    raised(weft.Broken, broken.allreduce, numpy.array([1]))
+    broken.free()
+    raised(weft.HandleError, broken.abort, "freed")
+    check(comm.allreduce(numpy.array([1]))[0], 2, "another communicator")
+
 
 def killed():
     if comm.rank == 1:

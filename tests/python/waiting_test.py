@@ -8,8 +8,8 @@ import weft
 from support import command_of, job, run
 
 # Several in one job: most of a job's time is Python's start.
-THREADS = "wait_with_timeout,persistent,threads,interrupt,garbage,forked"
-LOOPS = "awaits,many_awaits,await_timeout,completed,completed_async,futures,objects"
+THREADS = "wait_with_timeout,persistent,threads,interrupt,garbage,forked,aborted"
+LOOPS = "awaits,many_awaits,await_timeout,completed,completed_async,futures,objects,messages"
 
 
 @pytest.mark.parametrize("what, transport", [(THREADS, "shm"), (LOOPS, "shm"), (THREADS, "tcp"), (LOOPS, "tcp"),
