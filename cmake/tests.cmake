@@ -209,3 +209,17 @@ foreach(which oldest newest between)
     add_test(NAME python/${which} COMMAND ${command})
     set_tests_properties(python/${which} PROPERTIES LABELS python SKIP_RETURN_CODE 77 TIMEOUT ${WEFT_TEST_TIMEOUT})
 endforeach()
+
+# The back end of PyTorch, where a Python has torch.
+foreach(which build table group training)
+    if(NOT WEFT_PYTHON)
+        set(command sh -c "echo 'skipped: no python3'; exit 77")
+    elseif("${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize")
+        set(command sh -c "echo 'skipped: Python is built without the sanitizer'; exit 77")
+    else()
+        set(command ${WEFT_PYTHON} -B ${PROJECT_SOURCE_DIR}/python/torch/tests/run.py ${which} ${CMAKE_BINARY_DIR}
+                    ${CMAKE_COMMAND} ${CMAKE_GENERATOR} ${CMAKE_MAKE_PROGRAM} ${CMAKE_CXX_COMPILER})
+    endif()
+    add_test(NAME torch/${which} COMMAND ${command})
+    set_tests_properties(torch/${which} PROPERTIES LABELS torch SKIP_RETURN_CODE 77 PROCESSORS 2 TIMEOUT 600)
+endforeach()
