@@ -7,10 +7,13 @@
 #include <cstdlib>
 #include <new>
 
+// (The build sets it to 0 where this is a part of libweft.so, which must not allocate otherwise for its users.)
+#ifndef WEFT_COUNTS_ALLOCATIONS
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define WEFT_COUNTS_ALLOCATIONS 1
 #else
 #define WEFT_COUNTS_ALLOCATIONS 0
+#endif
 #endif
 
 namespace {

@@ -8,6 +8,9 @@ set(WEFT_TESTS OFF)
 set(WEFT_APPS OFF)
 set(WEFT_FIBER OFF)  # its library has no user here
 
+# The program would have the library a second time, which takes a third of the wheel.
+set(WEFT_PROGRAM_IN_LIBRARY ON)
+
 # What other systems may lack is linked statically. libcrypto would double the wheel.
 set(WEFT_CRYPTO libsodium)
 list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
@@ -19,8 +22,8 @@ add_link_options(-Wl,--gc-sections)
 
 add_subdirectory(${PROJECT_SOURCE_DIR}/.. ${PROJECT_BINARY_DIR}/weft)
 
-# Small code where time does not matter: options and printing.
-foreach(target weft_options weft_program weft_lab)
+# Small code where time does not matter: options and printing. (Of weft_shared these are the program's files.)
+foreach(target weft_options weft_shared weft_lab)
     if(TARGET ${target})
         target_compile_options(${target} PRIVATE -Os)
     endif()

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "weft/commands.h"
+#include "weft/program_main.h"
 
 namespace {
 
@@ -59,7 +60,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int weft_program_main(int argc, char** argv) {
     reserve_closed_streams();
     // Only the last flush says why it fails. (`weft info` prints more than a usual buffer.)
     static char buffer[1 << 16];
