@@ -63,7 +63,7 @@ def any_of(group, rank, ranks):
 
 @rows([("all_reduce %s %s" % (str(dtype)[6:], name), dtype, op) for dtype, ops in (
     (torch.float32, ("PRODUCT", "MIN", "MAX")), (torch.int64, ("PRODUCT", "MIN", "MAX")),
-    (torch.float64, ("MIN", "MAX")), (torch.uint8, ("MIN", "MAX")), (torch.float16, ("MAX",)),
+    (torch.float64, ("MIN", "MAX")), (torch.uint8, ("MIN", "MAX")), (torch.float16, ("MAX",)), (torch.bfloat16, ("MAX",)),
     (torch.int32, ("BAND", "BOR", "BXOR")), (torch.uint8, ("BAND", "BOR", "BXOR")),
     (torch.bool, ("MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR"))) for name in ops for op in [getattr(OPS, name)]])
 def combined(group, rank, ranks, dtype, op):
@@ -72,7 +72,7 @@ def combined(group, rank, ranks, dtype, op):
     return [tensor]
 
 
-@rows([("all_reduce bfloat16 MAX", torch.bfloat16), ("all_reduce int16 MAX", torch.int16)], lacks="type")
+@rows([("all_reduce int16 MAX", torch.int16)], lacks="type")
 def largest(group, rank, ranks, dtype):
     tensor = ramp(rank, dtype=dtype)
     dist.all_reduce(tensor, op=OPS.MAX, group=group)
@@ -431,11 +431,11 @@ def reduced_and_scattered(group, rank, ranks):
     return [output]
 
 
-@row("reduce_scatter of uneven tensors", lacks="sizes")
+@row("reduce_scatter of uneven tensors")
 def reduced_and_scattered_uneven(group, rank, ranks):
     output = torch.zeros(rank + 1)
     dist.reduce_scatter(output, [ramp(rank, other + 1) for other in range(ranks)], group=group)
-    return [output], [sum(ramp(other, rank + 1) for other in range(ranks))]
+    return [output]
 
 
 @rows([("reduce_scatter_tensor SUM", OPS.SUM), ("reduce_scatter_tensor MAX", OPS.MAX), ("reduce_scatter_tensor AVG", OPS.AVG)])
@@ -445,13 +445,12 @@ def reduced_flat(group, rank, ranks, op):
     return [output]
 
 
-@row("reduce_scatter_tensor into its input", lacks="overlap")
+@row("reduce_scatter_tensor into its input")
 def reduced_in_place(group, rank, ranks):
     input = ramp(rank, 4 * ranks)
     output = input[4 * rank:4 * rank + 4]
     dist.reduce_scatter_tensor(output, input, group=group)
-    expected = sum(ramp(other, 4 * ranks) for other in range(ranks))[4 * rank:4 * rank + 4]
-    return [output], [expected]
+    return [output]
 
 
 @row("coalescing reduce_scatter_tensor")
