@@ -2,8 +2,7 @@
 
 usage: BACKEND=weft WORLD_SIZE=3 upstream.py [-v] [TestOfBackend.test_NAME ...]
 
-Without names all run, which takes about an hour; `upstream_test.py` runs some in a run of all tests. Those that ask for
-another back end or for GPUs are skipped."""
+Without names all run, which takes long. Those that ask for another back end or for GPUs are skipped."""
 
 import os
 import sys
