@@ -9,7 +9,8 @@
 // Cost: its messages are unexpected ones, which have one copy more if they are eager; and while it
 // waits, every arrival leads to a look at all lanes of the tag.
 //
-// Messages to this rank itself meet here. The first of a pair waits for the other.
+// Messages to this rank itself meet here. The first of a pair waits for the other. Polls copy them,
+// a large one in pieces: other threads wait for the engine's lock meanwhile.
 //
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
@@ -47,6 +48,7 @@ class TaggedMessages final : public CompletionSource {
     std::size_t poll(std::span<Completion> done) override;
     bool arm(Sleeper) override { return !has_work(); }
     bool has_work() const override { return !ended_.empty() || has_news(); }
+    std::uint64_t pieces_moved() const override { return pieces_moved_; }
     void cancel_context(std::uint64_t context) override;
     void close_context(std::uint64_t) override {}
 
@@ -75,6 +77,7 @@ class TaggedMessages final : public CompletionSource {
     Posted try_post(TaggedMessage& message);
     Posted post(TaggedMessage& message, Rank peer);
     Posted post_to_self(TaggedMessage& message);
+    bool copy_some(TaggedMessage& message, std::size_t& budget);
     NextMessage next_from(Rank member, StreamId stream);
     std::size_t post_kept(List& kept, std::span<Completion> done);
     void expect(const TaggedMessage& message, int change);
@@ -96,7 +99,9 @@ class TaggedMessages final : public CompletionSource {
     bool was_busy_ = false;           // a transport, when a message was here for one of them,
     bool tries_again_ = false;        // or for one whose peer is known: others wait behind one
     std::uint32_t turn_ = 0;          // where the next look at a communicator's ranks begins
-    List ended_;                      // to be reported
+    // To be reported. Of a message to this rank itself first the receive, with which it is copied.
+    List ended_;
+    std::uint64_t pieces_moved_ = 0;
 };
 
 }  // namespace weft

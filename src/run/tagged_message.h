@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bytes.h"
 #include "run/stream.h"
 
 namespace weft {
@@ -24,6 +25,7 @@ struct TaggedMessage {
     // Of the current start:
     Rank met = any_source;          // whose message a receive from any source has met
     TaggedMessage* next = nullptr;  // in a list of TaggedMessages
+    Bytes left;                     // that a receive from this rank itself has yet to copy
     weft_status code = WEFT_OK;     // how a message to this rank itself has ended,
     std::size_t sent_bytes = 0;     // and how long it was, if its receive did not fit it
 

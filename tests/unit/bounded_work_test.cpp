@@ -6,6 +6,7 @@
 #include "base/user_code.h"
 #include "engine/engine.h"
 #include "run/executor.h"
+#include "run/tagged_message.h"
 #include "schedule/builder.h"
 #include "support/float_states.h"
 #include "support/in_call.h"
@@ -151,6 +152,82 @@ TEST(BoundedWork, AnotherRunDoesNotWaitForALargeOne) {
     EXPECT_TRUE(small_run.is_done());
     EXPECT_FALSE(large_run.is_done());
     calls_until_done(alone.executor, large_run);
+}
+
+// --- Messages to the rank itself ------------------------------------------------------------------
+
+// Both ends of a message of an executor of one rank.
+struct ToItself {
+    explicit ToItself(std::size_t bytes) : from(bytes), into(bytes) {
+        for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 251);
+        prepare(send, from);
+        prepare(receive, into);
+        send.message()->sends = true;
+    }
+    static Schedule join_alone() {
+        ScheduleBuilder builder(0, 1);
+        builder.join({});
+        return seal(builder);
+    }
+    static void prepare(weft::Run& run, std::vector<std::byte>& data) {
+        run.make_message();
+        TaggedMessage& message = *run.message();
+        message.stream = stream_of_tag(1, 0);
+        message.peer = 0;
+        message.data = data.data();
+        message.bytes = data.size();
+    }
+    void start(Alone& alone) {
+        std::ranges::fill(into, std::byte{0});
+        alone.executor.start_message(send, alone.stream);
+        alone.executor.start_message(receive, alone.stream);
+    }
+    bool is_done() const { return send.is_done() && receive.is_done(); }
+
+    std::vector<std::byte> from;
+    std::vector<std::byte> into;
+    const Schedule schedule = join_alone();
+    weft::Run send{schedule};
+    weft::Run receive{schedule};
+};
+
+TEST(BoundedWork, ALargeMessageToTheRankItselfTakesSeveralCalls) {
+    Alone alone;
+    ToItself message((4 << 20) + 13);
+    for (int repetition = 0; repetition < 2; ++repetition) {
+        message.start(alone);
+        EXPECT_EQ(message.into.back(), std::byte{0}) << "copied in the start";
+        EXPECT_GE(calls_until_done(alone.executor, message.receive), 10);
+        EXPECT_EQ(message.into, message.from);
+        EXPECT_TRUE(message.send.is_done());
+        EXPECT_FALSE(alone.executor.has_work());
+    }
+}
+
+TEST(BoundedWork, ManyMessagesToTheRankItselfTakeSeveralCalls) {
+    Alone alone;
+    std::vector<std::unique_ptr<ToItself>> messages;
+    for (int i = 0; i < 512; ++i) {
+        messages.push_back(std::make_unique<ToItself>(8 * 1024));
+        messages.back()->start(alone);
+    }
+    EXPECT_GE(calls_until_done(alone.executor, messages.back()->receive), 10);
+    for (const auto& message : messages) EXPECT_EQ(message->into, message->from);
+}
+
+TEST(BoundedWork, AMessageToTheRankItselfEndsInTheMiddleWithItsGroup) {
+    Alone alone;
+    ToItself message(4 << 20);
+    message.start(alone);
+    EXPECT_TRUE(alone.executor.progress());
+    EXPECT_FALSE(message.send.is_done() || message.receive.is_done());
+    alone.executor.break_group(alone.group, {.code = WEFT_BROKEN_ABORT, .rank = 0});
+    EXPECT_TRUE(message.is_done());
+    EXPECT_EQ(message.receive.failure().code, WEFT_BROKEN_ABORT);
+    EXPECT_FALSE(alone.executor.has_work());
+    std::ranges::fill(message.into, std::byte{1});
+    alone.executor.progress();
+    EXPECT_EQ(std::ranges::count(message.into, std::byte{1}), 4 << 20);
 }
 
 // A function that does what a test wants.
