@@ -29,7 +29,7 @@ FailureNotices::FailureNotices(Rank rank, const std::vector<Transport*>& routes,
       lost_(routes.size()),
       expected_(routes.size()),
       is_expected_(routes.size()) {
-    early_.reserve(early_max);
+    early_.reserve(early_reserved);
 }
 
 FailureNotices::~FailureNotices() {
@@ -147,8 +147,20 @@ void FailureNotices::tell(std::unique_ptr<Telling> telling, std::uint64_t contex
     telling->notice.failure = failure;
     WEFT_ASSERT(members.size() <= telling->to.capacity());
     telling->to.assign(members.begin(), members.end());
+    telling->number = told_++ & ~is_sent;
     sent_.append(telling.release());
     send(*sent_.last);
+    forget_sent();
+}
+
+// Those that all members have been told.
+void FailureNotices::forget_sent() {
+    Chain<Telling> left;
+    while (!sent_.empty()) {
+        std::unique_ptr<Telling> telling(sent_.take_first());
+        if (telling->pending > 0 || !telling->to.empty()) left.append(telling.release());
+    }
+    sent_ = left;
 }
 
 void FailureNotices::send(Telling& telling) {
@@ -156,9 +168,11 @@ void FailureNotices::send(Telling& telling) {
         auto at = static_cast<std::size_t>(member);
         if (!routes_[at] || lost_[at] != WEFT_OK || member == rank_) return true;
         try {
-            return routes_[at]->post_send(
-                       {member, {}}, std::as_bytes(std::span(&telling.notice, 1)),
-                       {this, static_cast<std::uint32_t>(member) | is_sent}) != Posted::busy;
+            const Posted posted =
+                routes_[at]->post_send({member, {}}, std::as_bytes(std::span(&telling.notice, 1)),
+                                       {this, telling.number | is_sent});
+            if (posted == Posted::pending) ++telling.pending;
+            return posted != Posted::busy;
         } catch (const std::bad_alloc&) {
             return false;
         }
@@ -175,6 +189,7 @@ void FailureNotices::try_again() {
     }
     for (Telling* telling = sent_.first; telling != nullptr; telling = telling->next)
         if (!telling->to.empty()) send(*telling);
+    forget_sent();
 }
 
 void FailureNotices::lose(Rank peer, weft_status reason) {
@@ -217,8 +232,14 @@ void FailureNotices::break_suspected() {
 }
 
 void FailureNotices::handle(const Completion& completion) {
-    const bool received = (completion.token.op & is_sent) == 0;
-    if (received && completion.code == WEFT_OK) take(static_cast<Rank>(completion.token.op));
+    if ((completion.token.op & is_sent) == 0) {
+        if (completion.code == WEFT_OK) take(static_cast<Rank>(completion.token.op));
+        return;
+    }
+    const std::uint32_t number = completion.token.op & ~is_sent;
+    for (Telling* telling = sent_.first; telling != nullptr; telling = telling->next)
+        if (telling->number == number && telling->pending > 0) --telling->pending;
+    forget_sent();
 }
 
 void FailureNotices::expect(Rank peer) {
@@ -267,14 +288,20 @@ Group* FailureNotices::find(std::uint64_t context) const {
     return nullptr;
 }
 
-// A notice of a group that this rank does not have.
+// A notice of a group that this rank does not have yet, or has freed.
 void FailureNotices::keep_for_later(const FailureNotice& notice) {
     // If no group is expected, it was freed.
     if (!keeps_early_) return;
-    if (early_.size() < early_.capacity())
+    // (All members tell that their group is broken, and the first one counts.)
+    const bool is_known = std::ranges::any_of(early_, [&](const FailureNotice& early) {
+        return early.context == notice.context && !early.is_of_call && !notice.is_of_call;
+    });
+    if (is_known) return;
+    try {
         early_.push_back(notice);
-    else
+    } catch (const std::bad_alloc&) {
         more_early_ = notice.failure;
+    }
 }
 
 }  // namespace weft

@@ -63,7 +63,9 @@ class FailureNotices {
     // A notice, with the memory that sending it takes.
     struct Telling {
         FailureNotice notice;
-        std::vector<Rank> to;  // ranks it has not been sent to yet
+        std::vector<Rank> to;       // ranks it has not been sent to yet
+        std::uint32_t number = 0;   // in the tokens of its sends,
+        std::uint32_t pending = 0;  // of which so many have not completed
         Telling* next = nullptr;
     };
     static std::unique_ptr<Telling> reserve_telling(std::size_t members);
@@ -132,6 +134,7 @@ class FailureNotices {
     void take(Rank from);
     void send(Telling& telling);
     void try_again();
+    void forget_sent();
     Group* find(std::uint64_t context) const;
     void keep_for_later(const FailureNotice& notice);
     void hear_of(Group& group, FailureNotice notice);
@@ -147,13 +150,15 @@ class FailureNotices {
     std::deque<FailureNotice> expected_;  // by rank of the job: where its next notice lands
     std::vector<bool> is_expected_;       // ... unless its receive could not be posted
     Chain<Telling> sent_;
-    bool owes_ = false;  // receives to post, or notices to send
+    std::uint32_t told_ = 0;  // numbers them
+    bool owes_ = false;       // receives to post, or notices to send
     std::uint64_t taken_ = 0;
     std::vector<Suspect> suspects_;
     bool keeps_early_ = true;
-    static constexpr std::size_t early_max = 16;
-    std::vector<FailureNotice> early_;     // of contexts that this rank does not have yet
-    std::optional<Failure> more_early_{};  // of one of those that there was no room for
+    static constexpr std::size_t early_reserved = 16;
+    // Of contexts that this rank does not have: not yet, or not any more.
+    std::vector<FailureNotice> early_;
+    std::optional<Failure> more_early_{};  // of one of those that there was no memory for
 };
 
 }  // namespace weft

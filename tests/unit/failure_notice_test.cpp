@@ -1,5 +1,7 @@
 // Why a group broke: a peer's failure notices count before the messages that it gave up. And none is
 // lost: neither those that a transport cannot take now, nor those that come before their groups.
+#include <malloc.h>
+
 #include "run/executor.h"
 #include "schedule/builder.h"
 #include "support/test.h"
@@ -108,11 +110,13 @@ class Reluctant final : public Transport {
 
     const char* name() const override { return "reluctant"; }
     Abilities abilities() const override { return {}; }
-    Posted post_send(const Lane&, Bytes data, Token) override {
+    Posted post_send(const Lane&, Bytes data, Token token) override {
         if (Posted posted = answer(); posted == Posted::busy) return posted;
         EXPECT_EQ(data.size(), sizeof(FailureNotice));
         std::memcpy(&sent.emplace_back(), data.data(), data.size());
-        return Posted::done;
+        if (!completes_later) return Posted::done;
+        pending_.push_back(token);
+        return Posted::pending;
     }
     Posted post_recv(const Lane&, MutBytes data, Token token) override {
         if (Posted posted = answer(); posted == Posted::busy) return posted;
@@ -121,6 +125,11 @@ class Reluctant final : public Transport {
         return Posted::pending;
     }
     std::size_t poll(std::span<Completion> done) override {
+        if (!pending_.empty()) {
+            done[0] = {.token = pending_.back(), .peer = 1};
+            pending_.pop_back();
+            return 1;
+        }
         if (!next || place.empty()) return 0;
         std::memcpy(place.data(), &*next, sizeof *next);
         next.reset();
@@ -136,6 +145,7 @@ class Reluctant final : public Transport {
     void buffer_unknown(bool) override {}
 
     Mood mood = Mood::willing;
+    bool completes_later = false;  // what is sent, in a poll
     std::vector<FailureNotice> sent;
     MutBytes place;                     // of the receive that is posted
     std::optional<FailureNotice> next;  // to be delivered
@@ -147,6 +157,7 @@ class Reluctant final : public Transport {
     }
 
     Token token_;
+    std::vector<Token> pending_;
 };
 
 class WaitingNotice : public testing::TestWithParam<Reluctant::Mood> {};
@@ -176,6 +187,28 @@ TEST_P(WaitingNotice, IsSentAndReceivedLater) {
     EXPECT_EQ(transport.sent.size(), 1u);
 }
 
+TEST(FailureNotice, TakesNoMemoryOnceItIsSent) {
+    for (const bool completes_later : {false, true}) {
+        Reluctant transport;
+        transport.completes_later = completes_later;
+        Executor executor(0, {&transport}, {nullptr, &transport});
+        std::size_t before = 0;
+        for (std::uint64_t i = 0; i < 1100; ++i) {
+            if (i == 100) before = mallinfo2().uordblks;
+            Group group;
+            group.context = context + i;
+            group.members = {0, 1};
+            executor.add_group(group);
+            executor.break_group(group, executor.out_of_memory());
+            ASSERT_EQ(transport.sent.size(), 1u);
+            transport.sent.clear();
+            executor.progress();
+            executor.remove_group(group);
+        }
+        EXPECT_LT(mallinfo2().uordblks, before + 100 * sizeof(FailureNotice)) << completes_later;
+    }
+}
+
 // However many of them come while communicators are made.
 TEST(EarlyNotice, BreaksTheGroupThatIsMadeLater) {
     Reluctant transport;
@@ -196,10 +229,28 @@ TEST(EarlyNotice, BreaksTheGroupThatIsMadeLater) {
     executor.group_decided();
     executor.expect_group();
     Group group;
-    group.context = 200;
+    group.context = 139;
     group.members = {0, 1};
     executor.add_group(group);
     EXPECT_EQ(group.broken.code, WEFT_OK);
+}
+
+// They may be of groups that this rank has freed.
+TEST(EarlyNotice, BreaksNoOtherGroupThatIsMadeLater) {
+    for (const std::uint32_t groups : {1u, 40u}) {
+        Reluctant transport;
+        Executor executor(0, {&transport}, {nullptr, &transport});
+        for (std::uint32_t i = 0; i < 40; ++i) {
+            transport.next = {100 + i % groups, 0, {.code = WEFT_BROKEN_ABORT, .rank = 1}};
+            executor.progress();
+        }
+        Group group;
+        group.context = context;
+        group.members = {0, 1};
+        executor.add_group(group);
+        EXPECT_EQ(group.broken.code, WEFT_OK) << groups;
+        executor.remove_group(group);
+    }
 }
 
 // --- Refused calls -------------------------------------------------------------------------------
