@@ -83,10 +83,11 @@ typedef struct weft_oob {
  * Agree     the WEFT_* settings that shape messages, and the Weft version, are the same on every
  *           rank.
  * Calling   one thread, collective over the group; blocks until all its processes have called it.
- *           If a process ends or fails during the call, the other library handles that. With the
- *           engines manual and fiber nothing that is pending moves during the call: if another
- *           process must complete operations with this one before it makes its call, wait for
- *           them here first. (weft_comm_dup and weft_comm_split advance them.)
+ *           If a process ends or fails during the call, the other library handles that. What is
+ *           pending advances meanwhile: with the engines manual and fiber in a thread that ends
+ *           with the call, unless WEFT_TRANSPORT=mpi and the MPI is below MPI_THREAD_MULTIPLE.
+ *           Then, if another process must complete operations with this one before it makes its
+ *           call, wait for them here first.
  * Returns   WEFT_OK: *comm is the communicator; weft_comm_free frees it.
  *           WEFT_REFUSED_ARGUMENT: a null or unknown kind of `oob`, or a null `comm`.
  *           WEFT_REFUSED_STATE: Weft was finalized in a process of the group. Refused on every

@@ -4,6 +4,7 @@
 #include "weft/oob.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +20,7 @@
 
 #include "base/fd.h"
 #include "base/setting.h"
+#include "base/thread.h"
 #include "c_api/guard.h"
 #include "offload/offload.h"
 #include "process/construct.h"
@@ -149,6 +152,46 @@ Status become(Join join) {
     return ok;
 }
 
+// While it lives, what is pending moves although no engine's thread does that: another process may
+// have to complete something with this one before it comes to a collective call of another library.
+class MovesMeanwhile {
+  public:
+    explicit MovesMeanwhile(Process* process) : process_(process) {
+        const auto is_of_any_thread = [](const Transport* transport) {
+            return transport->abilities().any_thread;
+        };
+        if (process == nullptr || traits(process->engine().kind()).has_thread() ||
+            !std::ranges::all_of(process->executor().transports(), is_of_any_thread) ||
+            !process->engine().call([&] { return process->executor().is_pending(); }))
+            return;
+        try {
+            (void)thread_.start([this] { move(); });
+        } catch (const std::bad_alloc&) {
+            // As if it was refused: nothing moves.
+        }
+    }
+    ~MovesMeanwhile() {
+        is_over_ = true;
+        if (thread_.joinable()) thread_.join();
+    }
+    MovesMeanwhile(const MovesMeanwhile&) = delete;
+    MovesMeanwhile& operator=(const MovesMeanwhile&) = delete;
+
+  private:
+    static constexpr timespec pause{0, 100'000};
+
+    void move() {
+        while (!is_over_) {
+            process_->engine().call([&] { process_->executor().progress(Callable::unconfined); });
+            nanosleep(&pause, nullptr);
+        }
+    }
+
+    Process* const process_;
+    std::atomic<bool> is_over_{false};
+    Thread thread_;
+};
+
 }  // namespace
 
 Process* c_api::current_process() { return process_pointer.load(std::memory_order_acquire); }
@@ -183,6 +226,7 @@ weft_status weft_comm_from_oob(const weft_oob* oob, weft_comm* comm) {
         const Membership mine = finalized                  ? Membership::left
                                 : c_api::current_process() ? Membership::member
                                                            : Membership::none;
+        const MovesMeanwhile moves(c_api::current_process());
         bool others_are_members = false;
         if (mine == Membership::none) {
             Status joined = become([&] { return join_job(*oob, others_are_members); });

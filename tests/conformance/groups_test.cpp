@@ -34,20 +34,39 @@ TEST_P(GroupsOfSeveralJobs, MayBeMadeInAnyOrder) {
 
 TEST_P(GroupsOfSeveralJobs, CarryMessagesFromAnySource) { expect("messages 0"); }
 
+TEST_P(GroupsOfSeveralJobs, AreMadeWhileOthersWaitForMessages) { expect("beside 0"); }
+
 TEST_P(GroupsOfSeveralJobs, LeaveNothingBehind) {
     if (!runs_all() && std::get<1>(GetParam()) != std::string("thread"))
         GTEST_SKIP() << "with this engine only in a run of all tests";
-    const Finished done = expect(runs_all() ? "many 48" : "many 3");
-    std::printf("%s", done.out.c_str());
+    // (A thousand groups, of seven processes and of three.)
+    for (const char* groups :
+         {runs_all() ? "many 48" : "many 3", runs_all() ? "every_order 56" : "every_order 3"})
+        std::printf("%s", expect(groups).out.c_str());
 }
 
 TEST_P(GroupsOfSeveralJobs, AreNamedByTheirFailures) { expect("failure 0"); }
 
+// (The numbers are seeds.)
+TEST_P(GroupsOfSeveralJobs, AreAbortedWithTheirMessages) {
+    std::string numbers;
+    for (int i = 0; i < (runs_all() ? 200 : 4); ++i) numbers += " " + std::to_string(i);
+    expect("aborted" + numbers);
+}
+
+// Microseconds.
+std::string times(int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += " " + std::to_string(300 + i * 2711 % 20000);
+    return all;
+}
+
 TEST_P(GroupsOfSeveralJobs, OutliveAProcessThatIsKilled) {
-    std::string times;
-    for (int i = 0; i < (runs_all() ? 100 : 3); ++i)
-        times += " " + std::to_string(300 + i * 2711 % 20000);
-    expect("killed" + times);
+    expect("killed" + times(runs_all() ? 100 : 3));
+}
+
+TEST_P(GroupsOfSeveralJobs, EndTheirMessagesWithAProcessThatIsKilled) {
+    expect("lost" + times(runs_all() ? 50 : 2));
 }
 
 TEST(GroupsOfSeveralJobsOverShm, AreRefusedWhereAThreadGetsSignals) {
