@@ -13,8 +13,10 @@ Status OobStartup::allgather(const weft_oob& oob, Bytes mine, MutBytes all) {
     const int error =
         oob.allgather(oob.context, mine.data(), all.data(), static_cast<int>(mine.size()));
     if (error == 0) return ok;
-    return failure(WEFT_REFUSED_UNSUPPORTED, "the out-of-band allgather failed with error %d",
-                   error);
+    return failure(
+        WEFT_REFUSED_UNSUPPORTED,
+        "the allgather of an out-of-band group of %d ranks failed on rank %d with error %d",
+        oob.ranks, oob.rank, error);
 }
 
 struct OobStartup::Head {
