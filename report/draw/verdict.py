@@ -113,8 +113,11 @@ def notes(experiment):
                      "the data")
     if experiment.simulated or experiment.simulated_alone:
         found.append("simulated: by a model (LogGP) with parameters that are mostly assumed; its commands are in docs/papers.md")
-    found += ["the paper: %s" % text for text in experiment.scenario.get("notes") or []]
+    found += [text if text.startswith(OURS) else "the paper: " + text for text in experiment.scenario.get("notes") or []]
     return found + [words.machine(experiment)]
+
+
+OURS = ("Not in the paper", "A control of ours")  # how claims begin that are no paper's
 
 
 def band_of(experiment):

@@ -300,7 +300,7 @@ class Measuring(unittest.TestCase):
                  "rule": {"scenario": one, "of": "auto", "to": "thread"}},
                 {"id": "case-fig99", "kind": "figure", "where": "2", "says": "y", "ruled_out": "no such hardware"}]}]
             found = measure.Lines(path, measure.notes_of(ledger, [one, two]))
-            rules = [{"id": name, "says": "", "where": "", "rule": {"scenario": two, "of": of, "to": to}}
+            rules = [{"id": name, "kind": "finding", "says": "", "where": "", "rule": {"scenario": two, "of": of, "to": to}}
                      for name, of, to in (("x", "a", "b"), ("y", "a", "a"), (two, "c", "d"))]
             compares = measure.notes_of([{"items": rules}], [two])[two][1]
             with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -329,11 +329,42 @@ class Measuring(unittest.TestCase):
             dict(common, metric="hidden", value=80.0, command=command + " --compute 2000 --progress host:7:100"),
             dict(common, metric="overhead_us", value=2.0, command="weft simulate experiment x", ranks=16, nodes=0, bytes=64,
                  member="in order, k = 1")])
-        self.assertEqual(written[0]["scenarios"][one]["notes"], ["It idles. (1)"])
+        self.assertEqual(written[0]["scenarios"][one]["notes"], ["It idles (1)."])
         # Members that a rule compares, not one with itself; first those of the figure's own rule.
         self.assertEqual(written[0]["scenarios"][one]["compares"], [["auto", "thread"]])
         self.assertEqual(compares, [["c", "d"], ["a", "b"]])
         self.assertIn("took", out.getvalue())
+
+    def test_claims_of_a_paper_are_told_with_their_verdicts(self):
+        def item(name, kind, says, scenario, **verdict):
+            return {"id": name, "kind": kind, "says": says, "where": "4", "rule": {"scenario": scenario} if scenario else {},
+                    "command": "weft bench s.json" if scenario else "weft simulate x", "verdict": verdict}
+        unseen = "total, the worst cell: 1.1; 0 of 1 cells hold; 3 of 4 cells do not count, as chance (A/A) there is as large as the effect"
+        ledger = [{"items": [
+            item("case-fig1", "figure", "It idles. Asked: x.", "case-fig1", verdict="confirmed"),
+            item("core-direct-fig1a", "figure", "Faster.", None, verdict="not confirmed"),
+            item("case-x", "method", "A method.", "case-1-skew", verdict="confirmed"),
+            item("case-y", "finding", "Ranks wait.", "case-1-skew", verdict="not confirmed", cause="it spins (e.g. 9 of 10). More."),
+            item("case-z", "finding", "The same of all.", "case-1-skew", verdict="cannot be seen here", why=unseen),
+            item("libnbc-fig5-left", "figure", "One test.", "libnbc-fig5-left", verdict="cannot be seen here",
+                 why="all its cells are missing; x"),
+            item("libnbc-fig6-left", "figure", "A gather.", "libnbc-fig6", verdict="confirmed"),
+            item("libnbc-fig6-right", "figure", "The same by cable.", "libnbc-fig6", verdict="not run")]}]
+        names = ["case-fig1", "case-fig1-user", "core-direct-fig1-real", "case-1-skew", "libnbc-fig5-left", "libnbc-fig5-left-ranks",
+                 "libnbc-fig6", "case-control"]
+        notes = {name: said for name, (said, _) in measure.notes_of(ledger, names, has_verdicts=True).items()}
+        self.assertEqual(notes, {
+            "case-fig1": ["It idles (4). Here: confirmed."],
+            "case-fig1-user": ["It idles (4). Here: confirmed."],
+            "core-direct-fig1-real": ["Faster (4). In the model: not confirmed."],
+            "case-1-skew": ["Ranks wait (4). Here: not confirmed: it spins (e.g. 9 of 10).",
+                            "The same of all (4). Here it cannot be seen: in 3 of 4 cells of its rule chance is as large as the "
+                            "effect, or not known."],
+            "libnbc-fig5-left": ["One test (4). Here it cannot be seen: no cell of its rule has a value."],
+            "libnbc-fig5-left-ranks": ["One test (4). Here (by libnbc-fig5-left) it cannot be seen: no cell of its rule has a value."],
+            "libnbc-fig6": ["A gather (4). Here: confirmed.", "The same by cable (4). Here: not run."]})
+        before = measure.notes_of(ledger, names)
+        self.assertEqual(before["case-fig1"][0], ["It idles (4)."])
 
     def test_samples_are_drawn_again_by_what_is_said_now(self):
         lines = lines_of([({}, aa(auto=80.0))])

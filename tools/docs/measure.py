@@ -234,10 +234,11 @@ def name_missing_figures(ledger, names, keys, lines):
                        why)
 
 
-def notes_of(ledger, names):
-    """By scenario: what papers say of the figures that it shows, and which members rules compare, [of, to]."""
+def notes_of(ledger, names, has_verdicts=False):
+    """By scenario: what the paper says of it, with the verdict here if it is known, and which members rules compare, [of, to]."""
+    items = [item for paper in ledger for item in paper["items"]]
     notes = {}
-    for item in (item for paper in ledger for item in paper["items"]):
+    for item in items:
         rule = item.get("rule", {})
         own = re.sub(r"-real$", "", item["id"])
         pair = [rule.get("of"), rule.get("to")]
@@ -246,18 +247,111 @@ def notes_of(ledger, names):
             if name in names:
                 compared = notes.setdefault(name, ([], []))[1]
                 compared.insert(0 if own == name else len(compared), pair)  # (first what the figure itself is asked)
-    for item in (item for paper in ledger for item in paper["items"] if OF_PAPERS.fullmatch(item["id"])):
-        name = item["id"] if item["id"] in names else scenario_of(item, names) or item.get("rule", {}).get("scenario")
-        if name in names:
-            says = re.sub(r" ?\((The drawing|Only rank|[^()]*(libnbc|sci|core-direct|ukacc|case)-)[^()]*\)", "", item["says"].partition(" Asked:")[0])
-            notes.setdefault(name, ([], []))[0].append("%s (%s)" % (says.strip(". ") + ".", item["where"]))
+    for name, claims in claims_of(items, names).items():
+        words = [claim_in_words(item, name, has_verdicts) for item in claims]
+        for at, item in enumerate(claims):  # ("the same" as what?)
+            before = items[:items.index(item)][::-1]
+            other = next((one for one in before if one["kind"] == item["kind"] and not is_the_same(one)), None)
+            if is_the_same(item) and other is not None and other not in claims:
+                words[at] = "%s. %s" % (said(other), words[at])
+        notes.setdefault(name, ([], []))[0].extend(words)
     return notes
+
+
+CLAIMS_MAX = 2  # of a figure that shows no figure of the paper
+STRONGEST = ("figure", "table", "finding", "equation")  # kinds of items
+
+
+def claims_of(items, names):
+    """By scenario: the items of the paper's figures that it shows, and of measured ones that its samples decide; else the
+    first that its rules decide, or those of the scenario whose samples it draws in another way, or with more ranks."""
+    found, judged = {}, {}
+    for item in items:
+        scenario = item.get("rule", {}).get("scenario")
+        if scenario:
+            judged.setdefault(scenario, []).append(item)
+        if OF_PAPERS.fullmatch(item["id"]):
+            figure = re.match(r".*-fig\d+", item["id"])
+            is_own = figure and str(scenario).startswith(figure.group(0) + "-") and is_of_apps(scenario)
+            name = item["id"] if item["id"] in names else scenario if is_own else scenario_of(item, names) or scenario
+            if name in names:
+                found.setdefault(name, []).append(item)
+    drawn_from = views()
+    for name in names:
+        own = sorted(judged.get(name, []), key=lambda item: (STRONGEST + (item.get("kind"),)).index(item.get("kind")))
+        if name in found:
+            if all(is_simulated(item) for item in found[name]):
+                found[name] += [item for item in own if item.get("kind") == "figure"][:CLAIMS_MAX]
+        elif own:
+            found[name] = own[:CLAIMS_MAX]
+    for name in names:
+        other = re.sub("-ranks(-all)?$", "", drawn_from.get(name, name))
+        if name not in found and other in found:
+            found[name] = found[other][:CLAIMS_MAX]
+    return found
+
+
+def views():
+    """Of figures that draw a scenario's samples in another way: which scenario's."""
+    return {view["name"]: name for of in papers.scenarios().values() for name, one in of.items() for view in one.get("views", [])}
+
+
+def is_of_apps(scenario):
+    return scenario in papers.app_scenarios()
+
+
+def is_the_same(item):
+    return item["says"].startswith("The same")
+
+
+def is_simulated(item):
+    return item.get("command", "").startswith("weft simulate")
+
+
+def said(item):
+    return re.sub(r" ?\((The drawing|Only rank|[^()]*(libnbc|sci|core-direct|ukacc|case)-)[^()]*\)", "",
+                  item["says"].partition(" Asked:")[0]).strip(". ")
+
+
+def claim_in_words(item, name, has_verdicts):
+    """ "It idles (1). Here: confirmed." """
+    text = "%s (%s)." % (said(item), item["where"])
+    return "%s %s" % (text, verdict_in_words(item, name)) if has_verdicts else text
+
+
+def verdict_in_words(item, name):
+    """In the figure of this name. That of another figure is said to be of that."""
+    verdict = item.get("verdict", {})
+    found = verdict.get("verdict", "not run")
+    judged = item.get("rule", {}).get("scenario")
+    is_other = judged and judged not in (name, views().get(name))
+    here = "In the model" if is_simulated(item) else "Here (by %s)" % judged if is_other else "Here"
+    if item.get("rule", {}).get("in_words"):
+        return "The rule is for a reader."
+    if found == "cannot be seen here":
+        return "%s it cannot be seen: %s." % (here, why_unseen(verdict["why"]))
+    if found == "not confirmed" and verdict.get("cause"):
+        return "%s: not confirmed: %s." % (here, first_sentence(verdict["cause"]))
+    return "%s: %s." % (here, found)
+
+
+def first_sentence(text):
+    return re.split(r"\. (?=[A-Z*])", text)[0].rstrip(".").replace("*", "")
+
+
+def why_unseen(why):
+    """The reason without the figures."""
+    count = re.search(r"(\d+ of \d+) cells do not count", why)
+    if count:
+        return "in %s cells of its rule chance is as large as the effect, or not known" % count.group(1)
+    return "no cell of its rule has a value" if why.startswith("all its cells are missing") else first_sentence(why)
 
 
 def draw_again(program, ledger, path):
     """Gives the samples of a file the words that scenarios and ledger have now, and what is simulated now."""
     known = {name: one for of in papers.scenarios().values() for name, one in of.items()}
-    notes = notes_of(ledger, with_views(names_of("all")))
+    of_apps = papers.app_scenarios()
+    notes = notes_of(ledger, [*with_views(names_of("all")), *of_apps], has_verdicts=True)
     with open(path, encoding="utf-8") as file:
         texts = file.readlines()
     lines = Lines(path + ".new", notes)
@@ -278,6 +372,8 @@ def draw_again(program, ledger, path):
                     if "members" in kept:
                         kept["members"] = [dict(one, **what.get(one.get("name"), {})) for one in kept["members"]]
                     line["scenarios"][name] = as_drawn(name, dict(kept, **now), notes)
+                elif name in of_apps:
+                    line["scenarios"][name] = dict(scenario, notes=notes.get(name, ([], []))[0])
                 lines.heads.setdefault(name, line)
             text = json.dumps(line, sort_keys=True) + "\n"
         lines.file.write(text)
