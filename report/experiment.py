@@ -219,7 +219,8 @@ class Experiment:
     def __init__(self, name, runs, interruption, simulated=(), view=None):
         """`view`: other fields of the scenario, to draw its samples in another way."""
         self.name = (view or {}).get("name", name)
-        self.is_brief = self.is_relative = False  # of headlines: see terse()
+        self.is_brief = 0  # of headlines: see terse()
+        self.is_relative = self.is_pooled = False
         self.part = ""  # of several figures: what its rows have in common
         self.runs = runs
         run = self.run = runs[0]
@@ -260,11 +261,11 @@ class Experiment:
             part.missing, part.switches, part.all_simulated = [], [], []
         return part
 
-    def terse(self, is_relative, is_brief):
-        """The same for a headline with less room: without the times of the member with which the others are compared,
-        and without sizes told apart."""
+    def terse(self, is_relative, is_brief, is_pooled=False):
+        """The same for a headline with less room: without the times of the member with which the others are compared;
+        with the ends of an axis only (1), or a range (2); with one machine and nodes, and MPIs, together."""
         one = copy.copy(self)
-        one.is_relative, one.is_brief = is_relative, is_brief
+        one.is_relative, one.is_brief, one.is_pooled = is_relative, is_brief, is_pooled
         return one
 
     @functools.cached_property

@@ -96,7 +96,7 @@ def short(experiment):
                 who = words.without_version(mpi) if is_alone else "%s beside %s" % (name, words.without_version(mpi)) if mpi else name
                 parts.append("%s %s" % (who, apart.text(
                     experiment, found, apart.times_agree,
-                    lambda least, most: words.between(least, most, words.ratio))))
+                    lambda least, most: words.between(least, most, words.ratio), has_mpis=False)))
     what = words.quantity(experiment.contests[0].column())
     return "%s%s relative to that of %s: " % (names[0] + "'s " if is_alone else "", what, baseline), parts, "."
 

@@ -29,8 +29,18 @@ def notes(experiment):
         what = LABELS[column].partition(":")[0].partition(",")[0]
         better = {"less": "; lower is better", "more": "; higher is better", "": ""}[times.better(experiment)]
         return ["%s: %s%s" % (what, times.extent(experiment), better)] + \
-            (cpu.RESOLUTION if column in OF_CPU and cpu.is_rough(experiment) else [])
+            (cpu.RESOLUTION if column in OF_CPU and cpu.is_rough(experiment) else []) + beyond_cores(experiment)
     return ["time: %s; lower is better" % times.extent(experiment)]
+
+
+def beyond_cores(experiment):
+    """That a share of more cores than there are is none."""
+    cores = experiment.run.head["host"].get("cpus")
+    if experiment.contests[0].column() != "cpu_share" or not isinstance(cores, int):
+        return []
+    found = [member.estimate("cpu_share") for contest in experiment.contests for member in contest.members]
+    most = max([value.value for value in found if value is not None], default=0)
+    return ["over %d %% on %d cores: counting error of the clock" % (100 * cores, cores)] if most > 100 * cores else []
 
 
 def draw(experiment, title):

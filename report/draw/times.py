@@ -1,6 +1,6 @@
 """What the drawings of times have in common: time, cpu and start."""
 
-from . import apart, curves, rows
+from . import along, apart, curves, rows
 from .scales import limits, ticks
 from .. import stats, words
 
@@ -42,6 +42,8 @@ EXTENTS = {"delivery": "from the last rank's start to the last rank's end",
 def extent(experiment):
     """Exactly what an axis of times shows."""
     contest = experiment.contests[0]
+    if "arguments" in contest.head:
+        return "of the whole program, of the slowest rank"
     if contest.column() in EXTENTS:
         return EXTENTS[contest.column()]
     between = ""
@@ -84,7 +86,7 @@ def draw_any(experiment, title, label, reference=None):
 
 
 def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
-    """For the headline: how it begins, what it says of each member, how it ends. value_of(contest, member) and
+    """For the headline: how it begins, what it says of each member, how it ends, and True if it is of all rows. value_of(contest, member) and
     ratio_of(contest, member): numbers or None; else of the column that the experiment is about."""
     if experiment.by_ports():
         return short_by_ports(experiment)
@@ -108,6 +110,13 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
         text = words.between(least, most, experiment.text)
         return text + " " + experiment.counted if experiment.is_count else text
 
+    if along.is_of_values(experiment) and not experiment.is_relative:
+        found = growth(experiment, [name] + others, value_of or estimate, time)
+        if found:
+            (first, text, count, of_all), others = found[0], [one for one in found[1:] if one[2] == found[0][2]]
+            decided = "" if count == of_all else ", in the %s of %d" % (
+                "one decided line" if count == 1 else "%d decided lines" % count, of_all)
+            return "with ", ["%s, %s %s %s" % (first, subject, verb, text)] + ["%s %s" % one[:2] for one in others], decided + ".", True
     if experiment.is_relative:
         values = [(other, said(other, ratio_of or ratio, lambda least, most: words.between(least, most, words.ratio)))
                   for other in others]
@@ -120,6 +129,41 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
               for other in others]
     return "with ", ["%s, %s %s %s" % (name, subject, verb, baseline)] + \
         ["%s %s" % pair for pair in others if pair[1]], "."
+
+
+def growth(experiment, names, value_of, between):
+    """Of members, their values at both ends of the axis, with the lines of rows in which these are decided and all lines."""
+    axis = along.axis(experiment)
+    of = along.AXES[axis]
+    ends = along.ends(axis, sorted({of(contest) for contest in experiment.contests}))
+    lines = {}
+    for contest in experiment.contests:
+        if of(contest) in ends:
+            lines.setdefault(along.line_of(contest, axis), {})[of(contest)] = contest
+    lines = [line for line in lines.values() if len(line) == 2]
+    found = []
+    for name in names:
+        values, count = [], 0
+        for line in lines:
+            pairs = [(line[end], value_in(line[end], name, value_of)) for end in ends]
+            if all(value is not None for _, value in pairs) and is_apart(pairs):
+                values, count = values + pairs, count + 1
+        if values:
+            found.append((name, apart.text(experiment, values, apart.times_agree, between, has_ends=True), count, len(lines)))
+    return found if found and found[0][0] == names[0] else []
+
+
+def value_in(contest, name, value_of):
+    member = contest.member(name)
+    return value_of(contest, member) if member is not None and contest.is_defined(member) else None
+
+
+def is_apart(pairs):
+    """Whether the values of two rows can be told: they are not disturbed, or differ by a larger factor."""
+    factors = [max(contest.aa.high, 1 / contest.aa.low) if contest.aa.has_interval and contest.aa.low > 0 else None
+               for contest, _ in pairs if contest.disturbed]
+    low, high = sorted(value for _, value in pairs)
+    return not factors or None not in factors and high > max(factors) * low
 
 
 def short_by_ports(experiment):

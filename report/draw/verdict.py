@@ -1,9 +1,10 @@
 """What a figure says, in one sentence."""
 
+import functools
 import re
 import textwrap
 
-from . import apart, kind_of, style, times
+from . import along, apart, kind_of, style, times
 from .. import words
 
 
@@ -30,17 +31,19 @@ def is_decided(experiment):
 
 
 def rows_decided(experiment, with_sizes):
-    """ " 5 of 9 rows decided, from 64 KiB."; "": all are."""
+    """ ", in the 5 decided rows of 9 (from 64 KiB)"; "": all are."""
     reference, others = experiment.compared
     asked = [contest for contest, _ in experiment.decided(others[0], reference)] \
         if others and [others[0], reference] in (experiment.scenario.get("compares") or []) else []
     decided = asked or experiment.decided_rows  # (what a rule asks counts, not what other members show)
     if len(decided) == len(experiment.contests) or experiment.says != "hidden" and experiment.by_ports():
         return ""  # (or it has been said)
-    known, places = (sorted({experiment.x_of(contest) for contest in some}) for some in (experiment.contests, decided))
+    axis = along.axis(experiment)
+    known, places = (sorted({along.AXES[axis](contest) for contest in some}) for some in (experiment.contests, decided))
     is_run = places in [known[at:at + len(places)] for at in range(len(known))] and places != known
-    where = ", " + apart.where(experiment, places, known) if with_sizes and is_run else ""
-    return " %d of %d rows decided%s." % (len(decided), len(experiment.contests), where)
+    where = " (%s)" % along.where(experiment, axis, places, known) if with_sizes and is_run else ""
+    return ", in the %s of %d%s" % ("one decided row" if len(decided) == 1 else "%d decided rows" % len(decided),
+                                    len(experiment.contests), where)
 
 
 def capital(experiment, text):
@@ -52,29 +55,35 @@ def capital(experiment, text):
 HEADLINE = 150  # characters: three lines over a figure
 
 
-# From what says most to what is shortest: of the compared members' times only their ratios; sizes not told apart; decided rows
-# without their sizes.
-TERSE = ((False, False, True), (False, False, False), (True, False, True), (True, False, False), (False, True, True),
-         (False, True, False), (True, True, True), (True, True, False))
+# From what says most to what is shortest: how much of an axis; one machine and nodes, and MPIs, together; of the compared
+# members' times only their ratios; decided rows without their sizes.
+TERSE = [(is_relative, detail, is_pooled, with_sizes)
+         for detail, is_pooled in ((apart.FULL, False), (apart.ENDS, False), (apart.FULL, True), (apart.ENDS, True), (apart.RANGE, True))
+         for is_relative in (False, True) for with_sizes in (True, False)]
 
 
+@functools.lru_cache(maxsize=None)
 def headline(experiment):
     """The answer, so short that it fits over a figure: without the last members, if there is no room for them, but with
     those that are compared."""
     if not is_decided(experiment):
         return cut(without_parentheses(sentence(experiment)))
     text = ""
-    for is_relative, is_brief, with_sizes in TERSE:
-        short = kind_of(experiment).short(experiment.terse(is_relative, is_brief))
-        if not short or not short[1]:
-            continue
-        opening, parts, end = short
-        end += rows_decided(experiment, with_sizes)
-        least = min(len(parts), 1 if is_relative else 2)
-        for count in range(len(parts), least - 1, -1):
-            text = capital(experiment, opening + joined(parts[:count]) + end)
-            if fits(text):
-                return text
+    for has_growth in (True, False) if along.is_of_values(experiment) else (False,):  # (this first, for it is asked)
+        for is_relative, detail, is_pooled, with_sizes in TERSE:
+            short = kind_of(experiment).short(experiment.terse(is_relative, detail, is_pooled))
+            if not short or not short[1]:
+                continue
+            opening, parts, end, *is_of_all = short
+            if any(is_of_all) != has_growth:
+                continue
+            if not has_growth:
+                end = end[:-1] + rows_decided(experiment, with_sizes) + "."
+            least = min(len(parts), 1 if is_relative or has_growth else 2)
+            for count in range(len(parts), least - 1, -1):
+                text = capital(experiment, opening + joined(parts[:count]) + end)
+                if fits(text):
+                    return text
     return cut(text or without_parentheses(sentence(experiment)))
 
 
@@ -108,9 +117,10 @@ def notes(experiment):
         found.append("disturbed (%s): the same, measured twice, differed much (other programs ran)%s" % (
                      "hatched" if experiment.parts else "crossed", "" if experiment.parts else "; differences smaller than the grey band are not decided"
                       if any(map(band_of(experiment), experiment.contests)) else ""))
+    found += headline_notes(experiment)
     if len(experiment.members) > 1:
-        found.append("Weft: a library whose collectives run while the program computes; names in the legend: who moves "
-                     "the data")
+        found.append("Weft: a library whose collectives run while the program computes" +
+                     ("" if "arguments" in experiment.contests[0].head else "; names in the legend: who moves the data"))
     if experiment.simulated or experiment.simulated_alone:
         found.append("simulated: by a model (LogGP) with parameters that are mostly assumed; its commands are in docs/papers.md")
     found += [text if text.startswith(OURS) else "the paper: " + text for text in experiment.scenario.get("notes") or []]
@@ -118,6 +128,22 @@ def notes(experiment):
 
 
 OURS = ("Not in the paper", "A control of ours")  # how claims begin that are no paper's
+
+
+def headline_notes(experiment):
+    """What the words of the headline mean."""
+    text, found = headline(experiment), []
+    if "decided row" in text:
+        found.append("row: an operation of one size, with so many ranks in one place (and the MPI); decided: the same measured twice "
+                     "differs little there, or members differ by more than that, which is %s" % (
+                         "the grey band" if any(map(band_of(experiment), experiment.contests)) and not experiment.parts else
+                         "what a grey band would show"))
+    if "decided line" in text:
+        found.append("line: rows that differ in what the title names only (size, ranks, lateness); decided: its ends differ by more than "
+                     "the same measured twice, or that differs little")
+    if re.search(r"relative to|[\d.]+ of that|times that", text) and experiment.says != "ratio":
+        found.append("quotients in the title are taken by repetition, then their median: those of the medians that are written may be others")
+    return found
 
 
 def band_of(experiment):

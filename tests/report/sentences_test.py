@@ -47,15 +47,15 @@ class Sentences(unittest.TestCase):
                          "No conclusion: both rows are disturbed")
 
     def test_a_disturbed_row_is_decided_where_members_differ_by_more(self):
-        for says, text in (("hidden", "manual hides 1 % and thread 80 % of the operation's time."),
-                           ("ratio", "Time relative to that of manual: thread 0.60."),
-                           ("time", "With manual, operation and computation together take 200 us; thread 0.60 of that.")):
+        for says, text in (("hidden", "manual hides 1 % and thread 80 % of the operation's time"),
+                           ("ratio", "Time relative to that of manual: thread 0.60"),
+                           ("time", "With manual, operation and computation together take 200 us; thread 0.60 of that")):
             wide = self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220))
             narrow = self.contest(lambda at: (100, 100, 195), again=lambda at: (100, 100, 220), first=10, number=1, bytes=8)
             self.assertIn("1 of 1 row is disturbed; in 1 of them members differ by more", self.sentence([head(says=says)] + wide))
             from report.draw import verdict
             self.assertEqual(verdict.headline(experiments_of([head(says=says)] + wide + narrow + [END])[0]),
-                             text + " 1 of 2 rows decided, at 1 MiB.")
+                             text + ", in the one decided row of 2 (at 1 MiB).")
 
 
     def test_rows_are_counted_in_which_what_a_rule_asks_is_decided(self):
@@ -65,7 +65,7 @@ class Sentences(unittest.TestCase):
         calm = dict(values, **{"manual again": values["manual"]})
         lines = contest(values) + contest(calm, bytes=8, number=1, first=4)
         self.assertEqual(verdict.headline(experiments_of([head(says="ratio", compares=[["kernel", "manual"]])] + lines + [END])[0]),
-                         "Time relative to that of manual: kernel 0.97 and thread 0.60. 1 of 2 rows decided, at 8 B.")
+                         "Time relative to that of manual: kernel 0.97 and thread 0.60, in the one decided row of 2 (at 8 B).")
 
 
 class Names(unittest.TestCase):
@@ -124,9 +124,36 @@ class Headlines(unittest.TestCase):
 
     def test_of_many_sizes_the_ends(self):
         self.assertEqual(self.times({"manual": self.by_size(1, 10, 100, 1000)}),
-                         "With manual, the operation takes 1 us at 8 B, up to 1 ms at 1 MiB.")
+                         "With manual, the operation takes 1 us at 8 B, 1 ms at 1 MiB.")
         self.assertEqual(self.times({"manual": self.by_size(1, 10, 3, 100)}),
-                         "With manual, the operation takes 1 to 100 us, depending on the size.")
+                         "With manual, the operation takes 1 us at 8 B, 100 us at 1 MiB.")
+        self.assertEqual(self.times({"manual": self.by_size(1, 100, 10, 4)}),
+                         "With manual, the operation takes 1 us at 8 B, 4 us at 1 MiB, 10 to 100 us between.")
+
+    def along(self, rows, question, **scenario):
+        """rows: a time of manual, with the cell's axes."""
+        from report.draw import verdict
+        lines = []
+        for at, (value, axes) in enumerate(rows):
+            members = {name: lambda at, value=value: (value, 100, 200) for name in ("manual", "manual again")}
+            of_one = contest(members, first=2 * at, number=at, **axes)
+            lines += [dict(line, ranks=line["ranks"] * axes.get("ranks", 1)) if line["kind"] == "sample" else line for line in of_one]
+        return verdict.headline(experiments_of([head(question=question, says="time", column="blocking", **scenario)] + lines + [END])[0])
+
+    def test_the_ends_of_the_axis_that_is_asked_for(self):
+        self.assertEqual(self.along([(4, {"ranks": 2}), (9, {"ranks": 4}), (60, {"ranks": 8})], "How long, by ranks?"),
+                         "With manual, the operation takes 4 us with 2 ranks, 60 us with 8 ranks.")
+        self.assertEqual(self.along([(4, {"collective": "ibcast"}), (50, {"collective": "ibcast+ibcast"})], "Does it grow with what is outstanding?"),
+                         "With manual, the operation takes 4 us with 1 outstanding, 50 us with 2 outstanding.")
+        self.assertEqual(self.along([(4, {"late": {"who": [1], "by": 0}}), (50, {"late": {"who": [1], "by": "600us"}})], "What does a late rank cost?"),
+                         "With manual, the operation takes 4 us if none is late, 50 us if late by 600 us.")
+        link = {"delay_us": 0, "links": 1}
+        self.assertEqual(self.along([(400, {"link": dict(link, rate="100mbit")}), (5, {"link": dict(link, rate="10gbit")})], "Does a slow link cost?"),
+                         "With manual, the operation takes 400 us at 100 Mbit/s, 5 us at 10 Gbit/s.")
+
+    def test_one_machine_and_nodes_are_told_apart(self):
+        self.assertEqual(self.along([(4, {"nodes": 1}), (90, {"nodes": 2})], "How long?"),
+                         "With manual, the operation takes 4 us on one machine, 90 us on nodes.")
 
     def test_operations_that_disagree_are_a_range(self):
         self.assertEqual(self.headline({"manual": {("ibcast", 8): 5, ("iallgather", 8): 95}}),
