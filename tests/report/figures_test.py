@@ -257,6 +257,33 @@ class Figures(unittest.TestCase):
     def test_what_the_paper_says_stands_under_its_figure(self):
         experiment = self.experiment(over({}, bytes=SIZES), notes=["It hides nearly all (VI.D)"])
         self.assertIn("the paper: It hides nearly all (VI.D)", self.texts(self.figure(experiment)))
+        ours = self.experiment(over({}, bytes=SIZES), notes=["Not in the paper: the same (VI.D)"])
+        self.assertNotIn("the paper: Not", self.texts(self.figure(ours)))
+
+    def test_words_of_the_headline_are_explained(self):
+        from report.draw import verdict
+        wide = {"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 120), "manual again": lambda at: (100, 100, 220)}
+        calm = dict(wide, **{"thread": lambda at: (100, 100, 195)})
+        some = self.experiment(contest(wide) + contest(calm, first=10, number=1, bytes=8), says="time")
+        self.assertIn("in the one decided row of 2", verdict.headline(some))
+        notes = " ".join(verdict.notes(some))
+        self.assertIn("; decided: the same measured twice differs little there, or members differ by more than that, which is the grey band", notes)
+        self.assertIn("by repetition", notes)
+        self.assertNotIn("decided: ", " ".join(verdict.notes(self.experiment(contest(dict(calm, **{"manual again": wide["manual"]})), says="time"))))
+
+    def test_a_program_s_time_is_said_to_be_one(self):
+        from report.draw import verdict
+        lines = contest({"blocking": lambda at: (100, 100, 200), "nonblocking": lambda at: (100, 100, 120)}, arguments="--size 9")
+        notes = " ".join(verdict.notes(self.experiment(lines, says="ratio", column="total")))
+        self.assertIn("the time of the whole program", notes)
+        self.assertNotIn("names in the legend", notes)
+
+    def test_shares_of_more_cores_than_there_are_are_an_error(self):
+        from report.draw import verdict
+        for share, is_said in ((190, False), (303, True)):
+            lines = contest({"auto": lambda at, share=share: (100, share)}, columns=["total", "cpu"])
+            notes = verdict.notes(self.experiment(lines, says="time", column="cpu_share"))
+            self.assertEqual("over 200 % on 2 cores: counting error of the clock" in notes, is_said)
 
     def test_the_baseline_may_be_an_mpi_s_member(self):
         lines = contest({"mpich": lambda at: (100, 100, 200), "mpich blocking": lambda at: (100, 100, 400),
