@@ -263,7 +263,7 @@ class Experiment:
 
     def terse(self, is_relative, is_brief, is_pooled=False):
         """The same for a headline with less room: without the times of the member with which the others are compared;
-        with the ends of an axis only (1), or a range (2); with one machine and nodes, and MPIs, together."""
+        how much of an axis (see draw/apart.py); with one machine and nodes, and MPIs, together."""
         one = copy.copy(self)
         one.is_relative, one.is_brief, one.is_pooled = is_relative, is_brief, is_pooled
         return one
@@ -420,6 +420,11 @@ class Experiment:
             if {of, to} <= set(self.members) and of != to:
                 return to, [of] + [name for name in self.members if name not in (of, to)]
         return first, [name for name in self.members if name != first]
+
+    @property
+    def is_pair_asked(self):
+        """Whether a rule compares two members that are there."""
+        return any(of != to and {of, to} <= set(self.members) for of, to in self.scenario.get("compares") or [])
 
     def is_defined(self, value):
         """Whether a value can be what the axis is of: a share that is hidden, or one of a core."""

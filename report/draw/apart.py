@@ -4,10 +4,11 @@ import statistics
 
 from . import along
 
-FULL, ENDS, RANGE = 0, 1, 2  # how much a headline tells apart along its axis
+FULL, ENDS, BARE_ENDS, RANGE = range(4)  # how much a headline tells apart along its axis
 RUNS = 3       # of sizes that are told apart; of more, the ends are said
 POINTS = 20    # of "hidden", in %: values that are nearer agree
 FACTOR = 1.5   # of times and ratios
+NEAR = 1.15    # ... of those that a question tells apart
 
 
 def points_agree(least, most):
@@ -18,12 +19,17 @@ def times_agree(least, most):
     return most <= FACTOR * least
 
 
+def near(agree):
+    """The same, stricter with times: for places, links and MPIs, and for axes other than that of sizes."""
+    return (lambda least, most: most <= NEAR * least) if agree is times_agree else agree
+
+
 def text(experiment, found, agree, between, has_mpis=True, has_ends=False):
     """ "86 to 93 % at 64 KiB, 10 to 35 % at 1 MiB". found: values with their contests; agree(least, most): whether
     sizes with these medians are said together; between(least, most): both in words. Of one machine and nodes, and of
     MPIs (unless the caller does), apart where these disagree. has_ends: both ends of the axis are said, even if they agree."""
     if not experiment.is_pooled:
-        groups = along.clauses(experiment, found, agree, has_mpis)
+        groups = along.clauses(experiment, found, near(agree), has_mpis)
         if len(groups) > 1:
             texts = [(what, text_of(experiment, some, agree, between, has_ends)) for what, some in groups]
             return ", ".join("%s %s" % ((what, text) if "," in text else (text, what)) for what, text in texts)
@@ -32,6 +38,7 @@ def text(experiment, found, agree, between, has_mpis=True, has_ends=False):
 
 def text_of(experiment, found, agree, between, has_ends=False):
     axis = along.axis(experiment)
+    agree = agree if axis == "size" else near(agree)
     by_place = {}
     for contest, value in found:
         by_place.setdefault(along.AXES[axis](contest), []).append(value)
@@ -60,4 +67,4 @@ def text_of(experiment, found, agree, between, has_ends=False):
     outside = [value for place in middle for value in by_place[place]
                if not min(by_place[ends[0]] + by_place[ends[1]]) <= value <= max(by_place[ends[0]] + by_place[ends[1]])]
     found_ends = ["%s %s" % (said([end]), along.where(experiment, axis, [end], known)) for end in ends]
-    return ", ".join(found_ends + (["%s between" % said(middle)] if outside else []))
+    return ", ".join(found_ends + (["%s between" % said(middle)] if outside and experiment.is_brief != BARE_ENDS else []))

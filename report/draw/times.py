@@ -111,12 +111,12 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
         return text + " " + experiment.counted if experiment.is_count else text
 
     if along.is_of_values(experiment) and not experiment.is_relative:
-        found = growth(experiment, [name] + others, value_of or estimate, time)
-        if found:
-            (first, text, count, of_all), others = found[0], [one for one in found[1:] if one[2] == found[0][2]]
+        found, count, of_all = growth(experiment, [name] + others, value_of or estimate, time)
+        asked = 2 if experiment.is_pair_asked else 1
+        if {one for one, _ in found} >= set(([name] + others)[:asked]) and experiment.is_brief != apart.RANGE:
             decided = "" if count == of_all else ", in the %s of %d" % (
                 "one decided line" if count == 1 else "%d decided lines" % count, of_all)
-            return "with ", ["%s, %s %s %s" % (first, subject, verb, text)] + ["%s %s" % one[:2] for one in others], decided + ".", True
+            return "with ", ["%s, %s %s %s" % (name, subject, verb, found[0][1])] + ["%s %s" % one for one in found[1:]], decided + ".", True
     if experiment.is_relative:
         values = [(other, said(other, ratio_of or ratio, lambda least, most: words.between(least, most, words.ratio)))
                   for other in others]
@@ -132,7 +132,8 @@ def short(experiment, subject, verb="takes", value_of=None, ratio_of=None):
 
 
 def growth(experiment, names, value_of, between):
-    """Of members, their values at both ends of the axis, with the lines of rows in which these are decided and all lines."""
+    """Of members, their values at both ends of the axis, in the lines of rows where these of the first are
+    decided; the number of these lines, and of all."""
     axis = along.axis(experiment)
     of = along.AXES[axis]
     ends = along.ends(axis, sorted({of(contest) for contest in experiment.contests}))
@@ -141,16 +142,18 @@ def growth(experiment, names, value_of, between):
         if of(contest) in ends:
             lines.setdefault(along.line_of(contest, axis), {})[of(contest)] = contest
     lines = [line for line in lines.values() if len(line) == 2]
+    def pairs_of(line, name):
+        return [(line[end], value_in(line[end], name, value_of)) for end in ends]
+
+    def is_whole(pairs):
+        return all(value is not None for _, value in pairs)
+    decided = [line for line in lines if is_whole(pairs_of(line, names[0])) and is_apart(pairs_of(line, names[0]))]
     found = []
-    for name in names:
-        values, count = [], 0
-        for line in lines:
-            pairs = [(line[end], value_in(line[end], name, value_of)) for end in ends]
-            if all(value is not None for _, value in pairs) and is_apart(pairs):
-                values, count = values + pairs, count + 1
-        if values:
-            found.append((name, apart.text(experiment, values, apart.times_agree, between, has_ends=True), count, len(lines)))
-    return found if found and found[0][0] == names[0] else []
+    for name in names:  # (the others in the same lines)
+        pairs = [pairs_of(line, name) for line in decided]
+        if decided and all(map(is_whole, pairs)):
+            found.append((name, apart.text(experiment, sum(pairs, []), apart.times_agree, between, has_ends=True)))
+    return found, len(decided), len(lines)
 
 
 def value_in(contest, name, value_of):

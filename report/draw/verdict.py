@@ -58,7 +58,8 @@ HEADLINE = 150  # characters: three lines over a figure
 # From what says most to what is shortest: how much of an axis; one machine and nodes, and MPIs, together; of the compared
 # members' times only their ratios; decided rows without their sizes.
 TERSE = [(is_relative, detail, is_pooled, with_sizes)
-         for detail, is_pooled in ((apart.FULL, False), (apart.ENDS, False), (apart.FULL, True), (apart.ENDS, True), (apart.RANGE, True))
+         for detail, is_pooled in ((apart.FULL, False), (apart.ENDS, False), (apart.FULL, True), (apart.ENDS, True), (apart.BARE_ENDS, True),
+                                    (apart.RANGE, True))
          for is_relative in (False, True) for with_sizes in (True, False)]
 
 
@@ -79,7 +80,7 @@ def headline(experiment):
                 continue
             if not has_growth:
                 end = end[:-1] + rows_decided(experiment, with_sizes) + "."
-            least = min(len(parts), 1 if is_relative or has_growth else 2)
+            least = min(len(parts), 1 if is_relative or has_growth and not experiment.is_pair_asked else 2)
             for count in range(len(parts), least - 1, -1):
                 text = capital(experiment, opening + joined(parts[:count]) + end)
                 if fits(text):
@@ -139,8 +140,8 @@ def headline_notes(experiment):
                          "the grey band" if any(map(band_of(experiment), experiment.contests)) and not experiment.parts else
                          "what a grey band would show"))
     if "decided line" in text:
-        found.append("line: rows that differ in what the title names only (size, ranks, lateness); decided: its ends differ by more than "
-                     "the same measured twice, or that differs little")
+        found.append("line: rows that differ in what the title names only (size, ranks, lateness); decided: its ends, of the first that is "
+                     "named, differ by more than the same measured twice, or that differs little")
     if re.search(r"relative to|[\d.]+ of that|times that", text) and experiment.says != "ratio":
         found.append("quotients in the title are taken by repetition, then their median: those of the medians that are written may be others")
     return found
