@@ -320,8 +320,8 @@ class Engine : private Exclusion {
     Offload* const offload_;  // null: none
     int offload_fd_ = -1;     // its wait_fd() at the last start
     std::atomic<EngineKind> kind_;
-    const bool may_spin_;          // waits
-    const bool thread_may_spin_;   // the progress thread
+    const bool may_spin_;         // waits
+    const bool thread_may_spin_;  // the progress thread
     const bool thread_may_be_late_;
     bool serves_outside_ = false;  // there are listeners, or demands for them
     HandoverLock lock_;

@@ -283,8 +283,8 @@ TEST(KernelThread, IsNotWaitedForByTestsWhereItMayBeLate) {
                                 .type = WEFT_BYTE};
                 Result<Request*> started = process.world().start(call);
                 ASSERT_TRUE(started.is_ok()) << last_detail();
-                request = reinterpret_cast<weft_request>(
-                    process.requests().handle((*started)->place));
+                request =
+                    reinterpret_cast<weft_request>(process.requests().handle((*started)->place));
                 EXPECT_TRUE(executor.has_offered());
                 process.engine().progress();
                 EXPECT_NE(executor.has_offered(), shares_core);

@@ -197,8 +197,7 @@ void ShmTransport::send_control(Peer& peer, const Control& control) {
 }
 
 // Out of line, to keep it out of the code for small messages.
-[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoices& choices, std::byte* to,
-                                               Bytes piece) {
+[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoices& choices, std::byte* to, Bytes piece) {
     CopyChoice& choice = choices.of(piece.size());
     CopyChoice::Turn turn;
     if (piece.size() >= timed_bytes_min) turn = choice.next();
