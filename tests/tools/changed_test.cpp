@@ -39,7 +39,8 @@ TEST_F(Changed, ATestAffectsItsSuiteAPageTheInstallation) {
 
 TEST_F(Changed, TheProgramAffectsWhatStartsRanks) {
     change("tools/weft/main.cpp");
-    EXPECT_EQ(chosen(), "chosen: conformance, fault, tools, install, python, mpi, dropin, apps\n");
+    EXPECT_EQ(chosen(),
+              "chosen: conformance, fault, tools, install, python, torch, mpi, dropin, apps\n");
 }
 
 TEST_F(Changed, TheReportAffectsItself) {
@@ -51,13 +52,13 @@ TEST_F(Changed, TheReportAffectsItself) {
 TEST_F(Changed, ThePythonModuleAffectsItself) {
     change("python/weft/__init__.py");
     change("tests/python/run.py");
-    EXPECT_EQ(chosen(), "chosen: python\n");
+    EXPECT_EQ(chosen(), "chosen: python, torch\n");
 }
 
 TEST_F(Changed, TheLibraryAndProgramsOfTestsAffectEverything) {
     change("tests/fault/kill_program.cpp");
     const std::string all =
-        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, mpi, "
+        "chosen: unit, sim, spec, kernel, conformance, fault, tools, install, python, torch, mpi, "
         "dropin, apps\n";
     EXPECT_EQ(chosen(), all);
     ASSERT_EQ(run("cd '" + tree() + "' && git checkout -q .").status, 0);
