@@ -1,5 +1,7 @@
 #include "apps/common/app.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -31,6 +33,12 @@ std::string quoted(const std::string& text) {
 
 App::App(const char* name, const char* about)
     : name_(name), options_(std::make_unique<CLI::App>(about, name)) {
+#ifdef __GLIBC__
+    // Memory that is freed stays in the process, whatever else the back end has allocated. Else what
+    // is measured depends on how often malloc gives pages back, which then fault again.
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
     options_->option_defaults()->always_capture_default();
     options_->add_option("--backend", backend_, "Who carries out the collectives, and how")
         ->check(CLI::IsMember({"weft", "weft-blocking", "mpi", "mpi-blocking"}));
