@@ -59,6 +59,12 @@ Network::Network(std::vector<std::size_t> widths, std::uint64_t seed) {
     }
 }
 
+std::vector<Network::Range> Network::layers() const {
+    std::vector<Range> ranges;
+    for (const Layer& layer : layers_) ranges.push_back({layer.begin, layer.end});
+    return ranges;
+}
+
 std::size_t Network::pauses() const {
     std::size_t blocks = 0;
     for (const Layer& layer : layers_) blocks += blocks_of(layer.inputs);
@@ -70,18 +76,20 @@ double Network::forward(const Batch& batch, const Hooks& hooks) {
         Layer& layer = layers_[l];
         const std::size_t n = layer.outputs;
         const float* const in = inputs_of(batch, l);
-        hooks.needed(layer.begin, layer.end);
         const float* const weights = &weights_[layer.begin];
-        layer.values.resize(batch.rows * n);
-        for (std::size_t b = 0; b < batch.rows; ++b)
-            std::copy_n(weights + layer.inputs * n, n, &layer.values[b * n]);
+        layer.values.assign(batch.rows * n, 0.0F);
         for (std::size_t i = 0; i < layer.inputs; i += block_rows) {
             const std::size_t rows = std::min(block_rows, layer.inputs - i);
+            hooks.needed(layer.begin + i * n, layer.begin + (i + rows) * n);
             for (std::size_t b = 0; b < batch.rows; ++b)
                 add_rows(&layer.values[b * n], in + b * layer.inputs + i, 1, weights + i * n, n,
                          rows);
             hooks.pause();
         }
+        const float* const biases = weights + layer.inputs * n;
+        hooks.needed(layer.begin + layer.inputs * n, layer.end);
+        for (std::size_t b = 0; b < batch.rows; ++b)
+            for (std::size_t c = 0; c < n; ++c) layer.values[b * n + c] += biases[c];
         if (l + 1 < layers_.size())
             for (float& value : layer.values) value = std::tanh(value);
     }

@@ -21,7 +21,8 @@ struct Batch {
 
 // What the passes of a network call.
 struct Hooks {
-    // These weights are about to be read, for the first time in the forward pass.
+    // These weights are about to be read, for the first time in the forward pass: some of a layer,
+    // in the order in which the backward pass finishes their gradients.
     std::function<void(std::size_t begin, std::size_t end)> needed = [](auto, auto) {};
     // So many gradients, from the first one on, will not change any more in the backward pass.
     std::function<void(std::size_t count)> finished = [](auto) {};
@@ -31,8 +32,16 @@ struct Hooks {
 
 class Network {
   public:
+    // Where weights are in their array.
+    struct Range {
+        std::size_t begin, end;
+    };
+
     // `widths`: of the inputs, and of each layer.
     Network(std::vector<std::size_t> widths, std::uint64_t seed);
+
+    // Each layer's weights, the first layer's first.
+    std::vector<Range> layers() const;
 
     std::vector<float>& weights() { return weights_; }
     std::vector<float>& gradients() { return gradients_; }

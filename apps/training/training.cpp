@@ -16,7 +16,7 @@ namespace {
 
 struct Options {
     int inputs = 256, width = 256, layers = 4, classes = 10;
-    int rows = 32, steps = 4, bucket_kib = 256, early = 60;
+    int rows = 32, steps = 4, bucket_kib = 128, early = 50;
     double rate = 0.05;
     bool tune = false;
 };
@@ -24,8 +24,9 @@ struct Options {
 // Some gradients that are summed together.
 struct Bucket {
     std::size_t begin, end;
+    bool is_early;  // travels as soon as it is finished
     Request sum;
-    bool is_started = false, is_applied = false;
+    bool is_applied = true;
 };
 
 class Training {
@@ -49,18 +50,17 @@ class Training {
     void train() {
         network_.weights() = first_weights_;
         losses_.clear();
+        cut();
         for (const Batch& batch : batches_) {
             app_.phase("forward", App::hides);
             losses_.push_back(network_.forward(batch, hooks_));
-            buckets_.clear();
             app_.phase("backward", App::hides);
+            started_.clear();
             network_.backward(batch, hooks_);
-            // The others: those first that the next forward pass needs first.
-            for (std::size_t k = buckets_.size(); k-- > 0;) start(buckets_[k]);
+            for (Bucket* const bucket : late_) start(*bucket);
         }
         app_.phase("last sums", App::hides_nothing);
         apply(0, network_.weights().size());
-        buckets_.clear();
     }
 
     // One rank trains by itself, with all examples, once.
@@ -84,27 +84,19 @@ class Training {
 
     // --- What the passes call ---
 
-    // So many gradients are finished: new buckets. The first ones begin to travel at once.
+    // So many gradients are finished. The early buckets among them begin to travel.
     void take(std::size_t count) {
-        const std::size_t all = network_.gradients().size();
-        const std::size_t size =
-            static_cast<std::size_t>(options_.bucket_kib) * 1024 / sizeof(float);
-        for (;;) {
-            const std::size_t begin = buckets_.empty() ? 0 : buckets_.back().end;
-            if (begin == all || (count < begin + size && count < all)) break;
-            buckets_.push_back({begin, std::min(begin + size, all), {}});
-            if (buckets_.back().end <= all / 100 * static_cast<std::size_t>(options_.early) ||
-                options_.early >= 100)
-                start(buckets_.back());
-        }
+        for (; finished_ < buckets_.size() && buckets_[finished_].end <= count; ++finished_)
+            if (buckets_[finished_].is_early) start(buckets_[finished_]);
+        if (count == network_.gradients().size()) finished_ = 0;
     }
 
     void start(Bucket& bucket) {
-        if (bucket.is_started) return;
-        bucket.is_started = true;
+        bucket.is_applied = false;
         bucket.sum = world_.iallreduce_in_place(
             std::span(network_.gradients()).subspan(bucket.begin, bucket.end - bucket.begin),
             weft::sum);
+        started_.push_back(&bucket);
     }
 
     // Changes these weights, when their sums are there.
@@ -124,7 +116,33 @@ class Training {
         const std::size_t interval =
             std::max<std::size_t>(1, network_.pauses() / static_cast<std::size_t>(app_.tests()));
         if (++pauses_ % interval != 0) return;
-        for (Bucket& bucket : buckets_) bucket.sum.test();
+        for (Bucket* const bucket : started_)
+            if (!bucket->sum.test()) break;  // the next ones are behind it
+    }
+
+    // Cuts the gradients into buckets, in the order in which they are finished: those of each layer
+    // by themselves, the last layer's first. The first of each layer are early ones, of the first
+    // layer all. The late ones go in the order in which the forward pass needs them.
+    void cut() {
+        const std::size_t size =
+            static_cast<std::size_t>(options_.bucket_kib) * 1024 / sizeof(float);
+        const std::vector<Network::Range> layers = network_.layers();
+        buckets_.clear();
+        for (std::size_t l = layers.size(); l-- > 0;) {
+            const auto [first, last] = layers[l];
+            const std::size_t early = (last - first) * static_cast<std::size_t>(options_.early);
+            for (std::size_t begin = first; begin < last;) {
+                // (Biases do not travel alone: the last one is longer by up to a half.)
+                const std::size_t end = last - begin < size + size / 2 ? last : begin + size;
+                buckets_.push_back({begin, end, l == 0 || (end - first) * 100 <= early, {}});
+                begin = end;
+            }
+        }
+        late_.clear();
+        for (const auto& [first, last] : layers)
+            for (Bucket& bucket : buckets_)
+                if (!bucket.is_early && bucket.begin >= first && bucket.end <= last)
+                    late_.push_back(&bucket);
     }
 
     // --- The problem ---
@@ -178,7 +196,9 @@ class Training {
     const std::vector<float> first_weights_;
     Hooks hooks_;
     std::vector<Batch> batches_;
-    std::vector<Bucket> buckets_;  // of the last backward pass
+    std::vector<Bucket> buckets_;  // in the order in which the backward pass finishes them
+    std::vector<Bucket*> late_, started_;
+    std::size_t finished_ = 0;  // buckets, in the backward pass
     std::size_t pauses_ = 0;
     std::vector<double> losses_, expected_;  // by step, summed over examples
 };
@@ -201,8 +221,9 @@ int main(int argc, char** argv) {
     app.option("--bucket", options.bucket_kib, "KiB of gradients that are summed together");
     app.option(
         "--early", options.early,
-        "Percent of the gradients that travel as soon as they are finished, the others after "
-        "the backward pass, in the order in which the next forward pass needs them");
+        "Percent of each layer's gradients that travel as soon as they are finished (of the first "
+        "layer all do), the others after the backward pass, in the order in which the next forward "
+        "pass needs them");
     app.option("--rate", options.rate, "The learning rate");
     app.flag("--tune", options.tune, "Find the fastest --bucket and --early first");
     app.parse(argc, argv);
@@ -212,8 +233,8 @@ int main(int argc, char** argv) {
     training::Training training(app, options);
     const auto run = [&] { training.train(); };
     if (options.tune)
-        app.tune({{"--bucket", &options.bucket_kib, {64, 128, 256, 512, 1024, 2048}},
-                  {"--early", &options.early, {100, 80, 60, 40, 20, 0}}},
+        app.tune({{"--bucket", &options.bucket_kib, {64, 128, 256, 512}},
+                  {"--early", &options.early, {100, 75, 50, 25}}},
                  run);
     app.measure(training.bytes(), run, [&] { training.check(); });
 }
