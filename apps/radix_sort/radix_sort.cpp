@@ -22,7 +22,7 @@ constexpr unsigned key_bits = 32;
 struct Options {
     int keys = 1 << 16;  // per rank
     int radix_bits = 8;
-    int blocks = 4;
+    int blocks = 8;
     bool tune = false;
 };
 
@@ -40,21 +40,26 @@ class Sort {
           input_(to_size(options.keys)),
           locally_sorted_(input_.size()),
           arrived_(input_.size()),
+          counts_of_rank_(buckets_),
+          counts_of_ranks_(buckets_ * ranks_),
           places_(buckets_),
-          from_(ranks_) {
+          next_(buckets_ * ranks_) {
         Random random(app.seed() + (std::uint64_t{rank_} << 32));
         for (Key& key : input_) key = static_cast<Key>(random.next());
     }
 
-    // `blocks`: parts of a rank's keys, which are moved and exchanged one after the other.
+    // `blocks`: of a rank's keys, which are moved and exchanged one after the other.
     void run(int blocks) {
         blocks_.resize(to_size(blocks));
         block_keys_ = (input_.size() + blocks_.size() - 1) / blocks_.size();
         counts_.assign(blocks_.size() * buckets_, 0);
-        all_counts_.resize(counts_.size() * ranks_);
+        sizes_.resize(blocks_.size() * ranks_);
+        all_sizes_.resize(sizes_.size());
         keys_ = input_;
         app_.phase("first count", App::hides_nothing);
-        count(0, keys_, 0);
+        for (std::size_t place = 0, block = 0; place < keys_.size(); ++block)
+            for (; place < std::min(keys_.size(), (block + 1) * block_keys_); ++place)
+                ++counts_[block * buckets_ + digit(keys_[place], 0)];
         for (unsigned shift = 0; shift < key_bits; shift += bits_) sort_by_digit(shift);
     }
 
@@ -72,54 +77,54 @@ class Sort {
     }
 
   private:
-    // Keys of one bucket that come from one block of a rank, and where they belong.
-    struct Piece {
-        std::size_t source, keys, place;
-    };
     // A part of each rank's keys, and its exchange.
     struct Block {
         std::vector<std::size_t> send_counts, recv_counts;
         std::vector<std::ptrdiff_t> send_places, recv_places;
-        std::vector<Piece> pieces;  // what this rank gets, in the order of its digits
         Request request;
     };
 
     std::size_t digit(Key key, unsigned shift) const { return (key >> shift) & (buckets_ - 1); }
-    // Counts the digits of keys that are at this place and behind it, for each block by itself.
-    void count(std::size_t place, std::span<const Key> keys, unsigned shift) {
-        while (!keys.empty()) {
-            const std::size_t block = place / block_keys_;
-            const auto part = keys.first(std::min(keys.size(), (block + 1) * block_keys_ - place));
-            std::uint32_t* const counts = &counts_[block * buckets_];
-            for (const Key key : part) ++counts[digit(key, shift)];
-            place += part.size();
-            keys = keys.subspan(part.size());
-        }
-    }
 
     // One pass. counts_ has this digit's counts of keys_, and at the end the next digit's.
     void sort_by_digit(unsigned shift) {
-        app_.phase("first block", App::hides);
-        Request counts = exchange_.iallgather(counts_, all_counts_);
-        move_block(0, shift, &counts);  // hides the counts' exchange
-        counts.wait();
+        app_.phase("first blocks", App::hides);
+        add_up();
+        Request histograms = exchange_.iallgather(counts_of_rank_, counts_of_ranks_);
+        std::size_t moved = 0;
+        do {
+            move_block(moved++, shift, &histograms);  // hides the histograms' exchange
+        } while (moved < blocks_.size() && !histograms.test());
+        histograms.wait();
         app_.phase("places", App::hides_nothing);
         find_places();
         app_.phase("blocks", App::hides);
-        exchange_block(0);
-        for (std::size_t k = 1; k < blocks_.size(); ++k) {
-            move_block(k, shift, nullptr);  // hides the exchange of the blocks before
+        Request sizes;
+        if (blocks_.size() > 1) sizes = exchange_.ialltoall(sizes_, all_sizes_);
+        if (moved < blocks_.size())
+            move_block(moved++, shift, &sizes);  // hides the sizes' exchange
+        sizes.wait();
+        find_displacements();
+        for (std::size_t k = 0; k < blocks_.size(); ++k) {
+            if (k >= moved) move_block(k, shift, nullptr);  // hides that of the blocks before
             exchange_block(k);
         }
         std::ranges::fill(counts_, 0);
         for (Block& block : blocks_) {
             block.request.wait();
-            place_block(block, shift + bits_);  // hides the exchange of the next blocks
+            place_block(block, shift);  // hides the exchange of the next blocks
         }
     }
 
+    void add_up() {
+        std::ranges::fill(counts_of_rank_, 0);
+        for (std::size_t k = 0; k < blocks_.size(); ++k)
+            for (std::size_t bucket = 0; bucket < buckets_; ++bucket)
+                counts_of_rank_[bucket] += counts_[k * buckets_ + bucket];
+    }
+
     // The block's keys in the order of their digits.
-    void move_block(std::size_t k, unsigned shift, Request* counts) {
+    void move_block(std::size_t k, unsigned shift, Request* other) {
         const std::size_t first = std::min(k * block_keys_, keys_.size());
         const std::size_t last = std::min(first + block_keys_, keys_.size());
         std::size_t place = first;
@@ -127,59 +132,67 @@ class Sort {
             places_[bucket] = place;
             place += counts_[k * buckets_ + bucket];
         }
+        if (place != last) fail("the counts of block %zu are not those of its keys", k);
         in_steps(last - first, [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = first + begin; i < first + end; ++i)
                 locally_sorted_[places_[digit(keys_[i], shift)]++] = keys_[i];
-            if (counts != nullptr && app_.tests() > 0) counts->test();
+            if (other != nullptr && app_.tests() > 0) other->test();
         });
     }
 
     // The result has the buckets in order, and each bucket's keys in the order of their ranks and
-    // blocks. Every rank gets as many as it had. A walk through the result finds how many keys of
-    // each block this rank sends to each rank, and what it gets from it.
+    // blocks. Every rank gets as many as it had. A walk through the result finds where this rank
+    // puts the keys of each bucket that come from each rank, and how many of each block it sends.
+    // (How many of one block come from each rank is known then, too.)
     void find_places() {
-        const std::size_t own = input_.size();
-        for (Block& block : blocks_) {
-            block.send_counts.assign(ranks_, 0);
-            block.recv_counts.assign(ranks_, 0);
-            block.pieces.clear();
-        }
+        const std::size_t own = input_.size(), first = rank_ * own;
         for (std::size_t rank = 0; rank < ranks_; ++rank) {
-            const std::span counts(&all_counts_[rank * counts_.size()], counts_.size());
+            const std::span counts(&counts_of_ranks_[rank * buckets_], buckets_);
             if (std::accumulate(counts.begin(), counts.end(), std::size_t{0}) != own)
                 fail("rank %zu's counts are not those of %zu keys", rank, own);
         }
-        std::size_t place = 0;
+        std::ranges::fill(sizes_, 0);
+        std::ranges::fill(all_sizes_, 0);
+        std::size_t place = 0, target = 0, whole = 0;  // buckets from `whole` on go to this target
         for (std::size_t bucket = 0; bucket < buckets_; ++bucket) {
             for (std::size_t source = 0; source < ranks_; ++source) {
-                const std::uint32_t* const counts = &all_counts_[source * counts_.size() + bucket];
-                for (std::size_t k = 0; k < blocks_.size(); ++k) {
-                    const std::size_t keys = counts[k * buckets_];
-                    if (source == rank_) send(blocks_[k], place, keys);
-                    receive(blocks_[k], source, place, keys);
-                    place += keys;
+                const std::size_t end = place + counts_of_ranks_[source * buckets_ + bucket];
+                const std::size_t begin_here = std::clamp(place, first, first + own);
+                const std::size_t end_here = std::clamp(end, first, first + own);
+                next_[source * buckets_ + bucket] =
+                    begin_here < end_here ? begin_here - first : own;
+                if (blocks_.size() == 1) all_sizes_[source] += end_here - begin_here;
+                if (source == rank_ && end > (target + 1) * own) {
+                    send_whole(whole, bucket, target);
+                    send_cut(bucket, place);
+                    target = (end - 1) / own;
+                    whole = bucket + 1;
                 }
+                place = end;
             }
         }
-        find_displacements();
+        send_whole(whole, buckets_, target);
     }
 
-    // Keys of this rank's block that belong to these places, which may be of several ranks.
-    void send(Block& block, std::size_t place, std::size_t keys) const {
-        for (const std::size_t own = input_.size(), end = place + keys; place < end;) {
-            const std::size_t target = place / own, next = std::min(end, (target + 1) * own);
-            block.send_counts[target] += next - place;
-            place = next;
+    // These buckets' keys of all blocks go to this rank.
+    void send_whole(std::size_t begin, std::size_t end, std::size_t target) {
+        for (std::size_t k = 0; k < blocks_.size(); ++k) {
+            const auto counts = counts_.begin() + static_cast<std::ptrdiff_t>(k * buckets_);
+            sizes_[target * blocks_.size() + k] +=
+                std::accumulate(counts + static_cast<std::ptrdiff_t>(begin),
+                                counts + static_cast<std::ptrdiff_t>(end), std::uint64_t{0});
         }
     }
-    // Those among the keys that belong to places of this rank.
-    void receive(Block& block, std::size_t source, std::size_t place, std::size_t keys) const {
+    // This bucket's keys, which belong to this place and those behind it, may go to several ranks.
+    void send_cut(std::size_t bucket, std::size_t place) {
         const std::size_t own = input_.size();
-        const std::size_t begin = std::max(place, rank_ * own);
-        const std::size_t end = std::min(place + keys, (rank_ + 1) * own);
-        if (begin >= end) return;
-        block.recv_counts[source] += end - begin;
-        block.pieces.push_back({source, end - begin, begin - rank_ * own});
+        for (std::size_t k = 0; k < blocks_.size(); ++k) {
+            for (const std::size_t end = place + counts_[k * buckets_ + bucket]; place < end;) {
+                const std::size_t target = place / own, next = std::min(end, (target + 1) * own);
+                sizes_[target * blocks_.size() + k] += next - place;
+                place = next;
+            }
+        }
     }
 
     // A block's moved keys are in the order of their targets.
@@ -188,14 +201,20 @@ class Sort {
         const auto place_of = [](std::size_t& place, std::size_t keys) {
             return static_cast<std::ptrdiff_t>(std::exchange(place, place + keys));
         };
-        for (Block& block : blocks_) {
-            block.send_places.clear();
-            block.recv_places.clear();
+        for (std::size_t k = 0; k < blocks_.size(); ++k) {
+            Block& block = blocks_[k];
+            for (auto* const places : {&block.send_places, &block.recv_places})
+                places->resize(ranks_);
+            for (auto* const counts : {&block.send_counts, &block.recv_counts})
+                counts->resize(ranks_);
             for (std::size_t rank = 0; rank < ranks_; ++rank) {
-                block.send_places.push_back(place_of(to, block.send_counts[rank]));
-                block.recv_places.push_back(place_of(from, block.recv_counts[rank]));
+                block.send_counts[rank] = sizes_[rank * blocks_.size() + k];
+                block.recv_counts[rank] = all_sizes_[rank * blocks_.size() + k];
+                block.send_places[rank] = place_of(to, block.send_counts[rank]);
+                block.recv_places[rank] = place_of(from, block.recv_counts[rank]);
             }
         }
+        if (from != input_.size()) fail("%zu keys are to come; expected %zu", from, input_.size());
     }
 
     void exchange_block(std::size_t k) {
@@ -206,20 +225,29 @@ class Sort {
         test();
     }
 
-    // Puts what has come with a block to its places, and counts the next digits.
-    void place_block(const Block& block, unsigned next_shift) {
-        for (std::size_t source = 0; source < ranks_; ++source)
-            from_[source] = arrived_.data() + block.recv_places[source];
+    // Puts what has come with a block to its places, and counts the next digits. A source's keys are
+    // in the order of their digits, so their places rise.
+    void place_block(const Block& block, unsigned shift) {
+        const unsigned next_shift = shift + bits_;
         const bool is_last = next_shift >= key_bits;
-        in_steps(block.pieces.size(), [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-                const auto [source, keys, place] = block.pieces[i];
-                const std::span<const Key> piece(from_[source], keys);
-                from_[source] += keys;
-                std::ranges::copy(piece, &keys_[place]);
-                if (!is_last) count(place, piece, next_shift);
-            }
-        });
+        for (std::size_t source = 0; source < ranks_; ++source) {
+            const Key* const keys = arrived_.data() + block.recv_places[source];
+            std::size_t* const next = &next_[source * buckets_];
+            std::size_t least = 0, end = block_keys_;  // of the block at whose places they are
+            std::uint32_t* counts = counts_.data();
+            in_steps(block.recv_counts[source], [&](std::size_t from, std::size_t to) {
+                for (std::size_t i = from; i < to; ++i) {
+                    const std::size_t place = next[digit(keys[i], shift)]++;
+                    if (place < least || place >= keys_.size())
+                        fail("a key of rank %zu does not belong to this rank", source);
+                    keys_[place] = keys[i];
+                    if (is_last) continue;
+                    for (; place >= end; end += block_keys_) counts += buckets_;
+                    least = end - block_keys_;
+                    ++counts[digit(keys[i], next_shift)];
+                }
+            });
+        }
     }
 
     // Calls body(begin, end) for parts of 0...n, as many as there are to be tests.
@@ -248,9 +276,12 @@ class Sort {
     const unsigned bits_;
     const std::size_t buckets_;
     std::vector<Key> input_, keys_, locally_sorted_, arrived_;
-    std::vector<std::uint32_t> counts_, all_counts_;  // [block][bucket]: this rank's; of each rank
-    std::vector<std::size_t> places_;                 // of a bucket's next key
-    std::vector<const Key*> from_;                    // a source's next key
+    std::vector<std::uint32_t> counts_;                            // [block][bucket], of this rank
+    std::vector<std::uint32_t> counts_of_rank_, counts_of_ranks_;  // [bucket]; [rank][bucket]
+    std::vector<std::uint64_t> sizes_,
+        all_sizes_;                    // [target][block]: keys to send; [source][block]
+    std::vector<std::size_t> places_;  // of a bucket's next key
+    std::vector<std::size_t> next_;    // [source][bucket]: likewise, of the result
     std::vector<Block> blocks_;
     std::size_t block_keys_ = 1;
 };
