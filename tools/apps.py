@@ -51,7 +51,9 @@ GOALS = {"cg": 1.2, "fft": 1.3, "compression": 1.2, "radix_sort": 1.2, "training
 # What makes the program one without overlap, where calls that block are not enough: a gather of one block after the other does
 # not block its senders, and is a pipeline, too. That one is measured beside it.
 BLOCKING = {"compression": "--at-once"}
-BURST_BYTES = 72 << 10  # a packet of 64 KiB with the headers of all its segments
+PACKET_BYTES = 16 << 10
+BURST_BYTES = 18 << 10  # such a packet with the headers of all its segments
+SWITCH_BURST_BYTES = 4 << 10
 TESTS = 16  # without a search: of MPIs, which progress in calls
 LEAST_RUNS = 6  # that have an interval
 PROFILE_RUNS = 3
@@ -122,9 +124,14 @@ class Link:
 
     def arguments(self):
         """The bucket of tokens is as small as it can be. A computation fills it, and what then passes at once costs a blocking
-        program no time, which no real link gives away. (At higher rates it is empty so soon that it does not matter.)"""
-        return ["--rate", self.rate] + (["--delay", self.delay] if self.delay else []) + \
-            (["--burst", str(BURST_BYTES)] if self.bits() <= 1e9 else [])
+        program no time, which no real link gives away. Without delay it must hold a packet, which is therefore a small one; with
+        delay weft run's own switch forwards packets of any size. (At higher rates the bucket is empty so soon that it does not
+        matter.)"""
+        if self.delay:
+            bucket = ["--burst", str(SWITCH_BURST_BYTES)]
+        else:
+            bucket = ["--gso", str(PACKET_BYTES), "--burst", str(BURST_BYTES)]
+        return ["--rate", self.rate] + (["--delay", self.delay] if self.delay else []) + (bucket if self.bits() <= 1e9 else [])
 
     def head(self):
         return {"rate": self.rate, "delay_us": words.microseconds(self.delay or "0")}
