@@ -56,6 +56,8 @@ BURST_BYTES = 18 << 10  # such a packet with the headers of all its segments
 SWITCH_BURST_BYTES = 4 << 10
 TESTS = 16  # without a search: of MPIs, which progress in calls
 LEAST_RUNS = 6  # that have an interval
+# What there is to measure, in the order in which it gets time.
+GROUPS = ("goals", "figures", "smallest", "ranks")
 PROFILE_RUNS = 3
 JOB_TIMEOUT_S = 300
 SWITCH_SHARE_MAX = 0.2  # of a core, as tools/weft/switch/report.cpp
@@ -331,20 +333,19 @@ def read_json(name):
 
 
 def contests_of_sizes(what, wanted, mpis, with_preload, links):
-    """What matters most first: the sizes that have a goal, with each link; then the others, and more ranks."""
+    """By group: the sizes that have a goal, with each link; the smallest share; more ranks."""
     def contest(app, size, options, place, with_preload=with_preload, mpis=mpis):
         return Contest("app " + app, "%s: how much time does overlap save?" % app, app, size + " %", options,
                        members_of(app, mpis, with_preload), place, is_tuned=what == "all")
     sizes = [(app, size, options) for app, of_app in read_json("sizes.json").items() if app in wanted
              for size, options in of_app.items()]
     if what == "quick":
-        return [contest(*one, Place(links[0])) for one in sizes if one[1] == QUICK_SIZE], []
+        return {"goals": [contest(*one, Place(links[0])) for one in sizes if one[1] == QUICK_SIZE]}
     smallest = next(iter(BANDS))
-    first = [contest(*one, Place(link)) for link in links for one in sizes if one[1] != smallest]
-    last = [contest(*one, Place(link)) for link in links for one in sizes if one[1] == smallest]
-    # (Spinning ranks of an MPI that share a core take long: one is enough.)
-    last += [contest(*one, Place(links[0], 4), False, mpis[:1]) for one in sizes if one[1] == QUICK_SIZE]
-    return first, last
+    return {"goals": [contest(*one, Place(link)) for link in links for one in sizes if one[1] != smallest],
+            "smallest": [contest(*one, Place(link)) for link in links for one in sizes if one[1] == smallest],
+            # (Spinning ranks of an MPI that share a core take long: one is enough.)
+            "ranks": [contest(*one, Place(links[0], 4), False, mpis[:1]) for one in sizes if one[1] == QUICK_SIZE]}
 
 
 def contests_of_figure(name, figure, mpis):
@@ -366,12 +367,13 @@ def contests_of_figure(name, figure, mpis):
     return found
 
 
-def contests_of(what, wanted, mpis, with_preload, links):
-    """In the order in which they get time."""
-    first, last = contests_of_sizes(what, wanted, mpis, with_preload, links)
+def contests_of(what, wanted, mpis, with_preload, links, groups=GROUPS):
+    """In the order in which they get time: what matters most first."""
+    found = contests_of_sizes(what, wanted, mpis, with_preload, links)
     figures = read_json("figures.json") if what == "all" else {}
-    return first + [contest for name, figure in figures.items() if figure["app"] in wanted
-                    for contest in contests_of_figure(name, figure, mpis)] + last
+    found["figures"] = [contest for name, figure in figures.items() if figure["app"] in wanted
+                        for contest in contests_of_figure(name, figure, mpis)]
+    return [contest for group in GROUPS if group in groups for contest in found.get(group, [])]
 
 
 class Searches:
@@ -414,8 +416,8 @@ class Searches:
 # --- The time that there is -----------------------------------------------------------------------------
 
 class Turns:
-    """Shares the time: each contest gets `least` runs before one gets more, up to `most`. A contest begins only if those that
-    have begun can still get their least; the others are missing."""
+    """Shares the time: each contest gets `least` runs before one gets more, up to `most`. A contest begins only if
+    those that have begun can still get their least; the others are missing."""
 
     def __init__(self, seconds, least, most, clock=time.monotonic):
         self.clock = clock
@@ -427,8 +429,9 @@ class Turns:
     def left_s(self):
         return self.end - self.clock()
 
-    def take(self, contests, begin, run, after_round=lambda: None, ahead_s=lambda _: 0):
-        """begin(contest), which takes about ahead_s(contest), before its first run(contest). Returns whether all have had their least."""
+    def take(self, contests, begin, run, after_round=lambda: None, ahead_s=lambda _: 0, is_last=lambda _: False):
+        """begin(contest), which takes about ahead_s(contest), before its first run(contest). Those that is_last(contest) get more
+        than the least after the others have the most. Returns whether all have had their least."""
         begun = []
         for contest in contests:
             known = sum(one.cost_s for one in begun)
@@ -438,15 +441,18 @@ class Turns:
             run(contest)
             begun.append(contest)
         after_round()
-        for number in range(1, self.most):
-            for contest in begun:
-                # (The least fit, as far as the first runs tell; a tenth more is allowed to them.)
-                allowed_s = 0.1 * self.seconds if number < self.least else 0
-                if self.left_s() + allowed_s < contest.cost_s:
-                    continue
-                run(contest)
-            after_round()
+        # (The least fit, as far as the first runs tell; a tenth more is allowed to them.)
+        self.rounds(begun, self.least - 1, 0.1 * self.seconds, run, after_round)
+        for last in (False, True):
+            self.rounds([one for one in begun if is_last(one) == last], self.most - self.least, 0, run, after_round)
         return len(begun) == len(contests) and all(contest.runs >= self.least for contest in begun)
+
+    def rounds(self, contests, number, allowed_s, run, after_round):
+        for _ in range(number if contests else 0):
+            for contest in contests:
+                if self.left_s() + allowed_s >= contest.cost_s:
+                    run(contest)
+            after_round()
 
 
 # --- Results --------------------------------------------------------------------------------------------
@@ -655,6 +661,13 @@ def links_from(text):
         raise argparse.ArgumentTypeError(str(error))
 
 
+def groups_from(text):
+    found = text.split(",")
+    if not set(found) <= set(GROUPS):
+        raise argparse.ArgumentTypeError("expected some of %s" % ",".join(GROUPS))
+    return found
+
+
 def parse(arguments=None):
     parser = argparse.ArgumentParser(prog="./dev bench --apps", allow_abbrev=False)
     parser.add_argument("build")
@@ -662,6 +675,7 @@ def parse(arguments=None):
     parser.add_argument("what", choices=("quick", "all"))
     parser.add_argument("--against", default="mpich,openmpi,impi", help="MPIs")
     parser.add_argument("--app", default="", help="only these applications")
+    parser.add_argument("--only", type=groups_from, default=GROUPS, help="some of " + ",".join(GROUPS))
     parser.add_argument("--links", type=links_from, default=None, help="of the nodes, each a rate and perhaps a delay: "
                         "1gbit,500mbit+0.5ms (default with all; else the first of these)")
     parser.add_argument("--runs", type=int, default=0, help="of each member, at most; 0: 3, with all 10")
@@ -727,7 +741,8 @@ def measure(options, cluster, contests):
         write(False)
 
     is_complete = Turns(60 * options.minutes, LEAST_RUNS, options.runs).take(contests, begin, run, after_round,
-                                                                                     searches.seconds_for)
+                                                                               searches.seconds_for,
+                                                                               lambda one: bool(one.place.link.delay))
     profiles = [profiled(contest) for contest in contests if options.profile and contest.misses_its_goal()]
     for contest in profiles:
         for _ in range(PROFILE_RUNS):
@@ -748,7 +763,7 @@ def main():
     with_preload = os.path.exists(os.path.join(build, "libweft_mpi.so"))
     if mpis and not with_preload:
         print("without the preload: the build has no libweft_mpi.so")
-    contests = contests_of(options.what, wanted, mpis, with_preload, options.links)
+    contests = contests_of(options.what, wanted, mpis, with_preload, options.links, options.only)
     if not contests:
         return 1
     _, profiles = measure(options, cluster, contests)

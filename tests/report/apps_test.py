@@ -230,6 +230,8 @@ class Places(unittest.TestCase):
         files = {"sizes.json": {"cg": {"20-30": "", "40-50": "", "55-65": ""}, "fft": {"40-50": ""}}}
         with mock.patch.object(apps, "read_json", lambda name: files.get(name, {})):
             found = apps.contests_of("all", ["cg", "fft"], ["mpich"], True, apps.links_from("1gbit,500mbit+0.5ms"))
+            some = apps.contests_of("all", ["cg", "fft"], ["mpich"], True, apps.links_from("1gbit"), ["ranks", "goals"])
+        self.assertEqual([contest.place.ranks for contest in some], [2, 2, 2, 4, 4])
         self.assertEqual([(contest.app, contest.size[:2], contest.place.text()) for contest in found], [
             ("cg", "40", "1gbit"), ("cg", "55", "1gbit"), ("fft", "40", "1gbit"),
             ("cg", "40", "500mbit+0.5ms"), ("cg", "55", "500mbit+0.5ms"), ("fft", "40", "500mbit+0.5ms"),
@@ -250,6 +252,9 @@ class Places(unittest.TestCase):
         every = apps.parse(["build", "samples", "all", "--minutes", "45"])
         self.assertEqual((every.runs, every.minutes, [link.text for link in every.links]), (10, 45, ["1gbit", "500mbit+0.5ms"]))
         self.assertEqual(apps.parse(["build", "samples", "quick", "--calibrate"]).minutes, 5)
+        self.assertEqual(apps.parse(["build", "samples", "all", "--only", "goals,ranks"]).only, ["goals", "ranks"])
+        with contextlib.redirect_stderr(io.StringIO()), self.assertRaises(SystemExit):
+            apps.parse(["build", "samples", "all", "--only", "gaols"])
 
 
 class Clock:
@@ -309,6 +314,12 @@ class Turns(unittest.TestCase):
         apps.Turns(60, 6, 10, lambda: clock.now_s).take([contest], lambda _: None, run)
         self.assertEqual(contest.runs, 3)
         self.assertLessEqual(clock.now_s, 66)
+
+    def test_those_that_are_last_get_more_when_the_others_have_the_most(self):
+        clock = Clock()
+        contests = [clock.contest(1) for _ in range(3)]
+        apps.Turns(25, 6, 10, lambda: clock.now_s).take(contests, lambda _: None, clock.run, is_last=lambda one: one is contests[0])
+        self.assertEqual([contest.runs for contest in contests], [6, 10, 9])
 
     def test_few_runs_need_no_least(self):
         self.assertEqual(Clock().turns(1000, [1, 2], most=3), ([3, 3], True))
