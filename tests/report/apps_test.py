@@ -240,7 +240,7 @@ class Places(unittest.TestCase):
     def test_links_have_small_buckets(self):
         slow, distant, fast = apps.links_from("1gbit,500mbit+0.5ms,10gbit")
         self.assertEqual(" ".join(slow.arguments()), "--rate 1gbit --gso 16384 --burst 18432")
-        self.assertEqual(" ".join(distant.arguments()), "--rate 500mbit --delay 0.5ms --burst 4096")
+        self.assertEqual(" ".join(distant.arguments()), "--rate 500mbit --delay 0.5ms --burst 73728")
         self.assertEqual(" ".join(fast.arguments()), "--rate 10gbit")
         for text in ("fast", "1gbit+soon"):
             with self.assertRaises(argparse.ArgumentTypeError):
