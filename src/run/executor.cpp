@@ -26,6 +26,15 @@ bool knows_demand(const Transport* route) {
     return route == nullptr || route->abilities().knows_demand;
 }
 
+// Of the buffer between two ranks, for all that a run leaves to the program: at most
+// unattended_ops_max messages, each in a slot of 128 bytes or more.
+constexpr std::size_t buffer_bytes_of_run = 4096;
+
+// Whether a message that this rank leaves to its program may hold up its sender.
+bool holds_up_senders(const Transport* route) {
+    return route != nullptr && route->abilities().eager_bytes <= unattended_bytes_max;
+}
+
 // The sources besides the transports: the offload, and the program's own messages.
 constexpr std::size_t sources_more_max = 2;
 
@@ -49,8 +58,19 @@ Executor::Executor(Rank rank, std::vector<Transport*> transports, std::vector<Tr
     // First: lists are cancelled before the connections they use are closed.
     if (offload != nullptr) sources_.push_back(offload);
     sources_.insert(sources_.end(), transports_.begin(), transports_.end());
-    for (Transport* transport : transports_) transport->open_context(0);
+    for (Transport* transport : transports_) {
+        transport->open_context(0);
+        limit_unattended(*transport);
+    }
     failures_.expect_all();
+}
+
+// (One run less than the buffer has room for: a record may leave the ring's end unused.)
+void Executor::limit_unattended(const Transport& transport) {
+    const std::size_t runs = transport.abilities().buffer_bytes / buffer_bytes_of_run;
+    if (runs > unattended_runs_max_) return;
+    unattended_runs_max_ = static_cast<std::uint32_t>(std::max<std::size_t>(runs, 1) - 1);
+    unattended_bytes_of_runs_max_ = 1024 * std::int64_t{unattended_runs_max_};
 }
 
 // `run` is started; its unattended bytes are known.
@@ -67,6 +87,7 @@ inline void Executor::activate(Run& run, Stream& stream) {
     last_active_ = &run;
     ++active_;
     eager_runs_ += stream.group().is_eager ? 1 : 0;
+    urgent_runs_ += stream.group().is_attended ? 1 : 0;
     unattended_bytes_ += run.unattended_bytes_;
     ++started_;
     run.runs_as_lists_ = false;
@@ -761,6 +782,7 @@ void Executor::finish(Run& run) {
     (run.next_active_ ? run.next_active_->previous_active_ : last_active_) = run.previous_active_;
     --active_;
     eager_runs_ -= run.stream_->group().is_eager ? 1 : 0;
+    urgent_runs_ -= run.stream_->group().is_attended ? 1 : 0;
     unattended_bytes_ -= run.unattended_bytes_;
     ++finished_;
     if (run.mark.listener != nullptr) [[unlikely]]
@@ -843,6 +865,10 @@ void Executor::add_group(Group& group) {
         failures_.add(group);
         group.is_eager = !std::ranges::all_of(
             group.members, [&](Rank member) { return knows_demand(route(member)); });
+        group.is_attended =
+            group.bridge != 0 || std::ranges::any_of(group.members, [&](Rank member) {
+                return holds_up_senders(route(member));
+            });
     } catch (const std::bad_alloc&) {
         remove_group(group);
         throw;

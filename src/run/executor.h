@@ -166,11 +166,11 @@ class Executor {
     bool is_pending() const { return active_ > 0 || has_work(); }
     // Whether arriving messages should wake a thread: other ranks may wait for what this rank sends
     // next, or handling them takes time. A few small messages that complete an operation here can
-    // be left to the thread that waits for it: a wake-up would cost the computation more than they
-    // do.
+    // be left to the thread that waits for it, unless their senders wait for this rank, too: a
+    // wake-up would cost the computation more than they do.
     bool needs_attention() const {
-        return urgent_runs_ > 0 || active_ > unattended_runs_max ||
-               unattended_bytes_ > unattended_bytes_of_runs_max || has_work() ||
+        return urgent_runs_ > 0 || active_ > unattended_runs_max_ ||
+               unattended_bytes_ > unattended_bytes_of_runs_max_ || has_work() ||
                (offload_ != nullptr && offload_->needs_attention());
     }
     // Whether ranks that a demand does not reach may need this one: it should do at once what it
@@ -196,11 +196,7 @@ class Executor {
     std::uint64_t happened() const { return finished_ + functions_given_; }
 
   private:
-    // A thread that is woken for the messages of many small runs takes more time from the program
-    // than it saves. Their bytes must not fill the buffers between the ranks.
-    static constexpr std::uint32_t unattended_runs_max = 256;
-    static constexpr std::int64_t unattended_bytes_of_runs_max = 16 * unattended_bytes_of_all_max;
-
+    void limit_unattended(const Transport& transport);
     void activate(Run& run, Stream& stream);
     void begin(Run& run, bool as_lists);
     void begin_here(Run& run);
@@ -287,10 +283,16 @@ class Executor {
     bool some_are_eager_;  // some ranks are not reached by demands
     bool has_cancellation_points_;
     std::uint32_t eager_runs_ = 0;  // of groups with such ranks
-    // Of them, with urgent operations that have not completed, and again those awaited outside.
+    // Active runs with urgent operations that have not completed; again those of groups that are
+    // attended, and again those awaited outside.
     std::uint32_t urgent_runs_ = 0;
     std::uint32_t awaited_runs_ = 0;     // in a sleep of the program's own
     std::int64_t unattended_bytes_ = 0;  // of active runs
+    // Runs that may be left to the program, and their bytes. A thread that is woken for the
+    // messages of many small runs takes more time from the program than it saves; but they must not
+    // fill the buffers between the ranks.
+    std::uint32_t unattended_runs_max_ = 256;
+    std::int64_t unattended_bytes_of_runs_max_ = 16 * unattended_bytes_of_all_max;
     std::uint64_t started_ = 0;
     std::uint64_t finished_ = 0;
     std::uint64_t functions_given_ = 0;

@@ -68,6 +68,10 @@ struct Group {
     // here is eager.
     bool is_eager = false;
 
+    // What is pending here is never left to the program: a peer may wait for it without a demand
+    // (Executor::needs_attention()).
+    bool is_attended = false;
+
     // Of a group with processes of other jobs: the bridge (transport/bridges.h) that reaches them.
     // Processes number others differently then, so that a failure notice names a rank by its place
     // in the group. 0: all members are ranks of one job.

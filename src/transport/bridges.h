@@ -2,7 +2,8 @@
 // with processes of others it gets a bridge: transports to the members of that group, which number
 // them by their ranks there. Here they have numbers of their own.
 //
-// Groups that use a bridge work without demands: whoever has something pending there is eager.
+// Groups that use a bridge work without demands: whoever has something pending there is eager, and
+// leaves nothing of it to the program (Group::is_attended).
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks, but the
 // destructors of the bridges.

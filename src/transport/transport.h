@@ -141,6 +141,10 @@ struct Abilities {
     bool knows_demand = false;  // demand() reaches every peer
     bool any_thread = true;     // otherwise only a thread of the program may call it
     bool can_signal = false;    // has signal_arrivals()
+    // A message of fewer bytes is sent without its receiver's help...
+    std::size_t eager_bytes = SIZE_MAX;
+    // ... until so many bytes, with those of the transport's own, wait for the receiver.
+    std::size_t buffer_bytes = SIZE_MAX;
     // Its verbs make system calls that are cancellation points (base/cancellation.h).
     bool has_cancellation_points = true;
 };

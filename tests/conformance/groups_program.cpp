@@ -18,6 +18,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -571,6 +572,47 @@ void beside(int) {
     EXPECT(weft_finalize() == WEFT_OK);
 }
 
+// The first member completes what it sends, though the others stay away from the library: one
+// message, then as many as a process may leave to its program. By number: messages from a rank that
+// is named, messages from any, broadcasts.
+void away(int kind) {
+    constexpr std::size_t messages = 200;
+    for (Group& group : own_groups()) {
+        const int rank = group.place.rank;
+        std::vector<std::vector<std::int64_t>> words(messages);
+        std::vector<weft_request> requests(messages, WEFT_REQUEST_NULL);
+        const auto start = [&](std::size_t i) {
+            std::int64_t* const data = words[i].data();
+            const std::size_t count = words[i].size();
+            if (kind == 2) return weft_ibcast(data, count, WEFT_INT64, 0, group.comm, &requests[i]);
+            if (rank == 0)
+                return weft_isend(data, count, WEFT_INT64, 1, 0, group.comm, &requests[i]);
+            if (kind == 1)
+                return weft_irecv_any(data, count, WEFT_INT64, 0, nullptr, group.comm,
+                                      &requests[i]);
+            return weft_irecv(data, count, WEFT_INT64, 0, 0, group.comm, &requests[i]);
+        };
+        std::size_t begin = 0;
+        for (const std::size_t end : {std::size_t{1}, messages}) {
+            const std::span some = std::span(requests).subspan(begin, end - begin);
+            const bool takes_part = rank < 2 || kind == 2;
+            for (; begin < end; ++begin) {
+                words[begin].assign(begin % 2 == 0 ? 1 : 100,
+                                    rank == 0 ? static_cast<std::int64_t>(begin) : -1);
+                if (takes_part) EXPECT(start(begin) == WEFT_OK);
+            }
+            if (rank == 0)
+                EXPECT(weft_waitall_until(some.size(), some.data(), nullptr,
+                                          weft::now_ns() + patience_ns) == WEFT_OK);
+            group.meet();
+            EXPECT(weft_waitall(some.size(), some.data(), nullptr) == WEFT_OK);
+        }
+        for (std::size_t i = 0; i < messages && (rank < 2 || kind == 2); ++i)
+            for (const std::int64_t word : words[i]) EXPECT(word == static_cast<std::int64_t>(i));
+    }
+    EXPECT(weft_finalize() == WEFT_OK);
+}
+
 // A thread that gets a signal for what arrives gets it for groups that come later, too; or they are
 // refused, where the transport sends none.
 void signals(int refuses) {
@@ -706,10 +748,12 @@ struct Case {
     int victim = -1;  // a process that is killed
 };
 constexpr Case cases[] = {
-    {"in_order", 3, in_order},     {"fresh", 3, fresh},     {"every_order", 3, every_order},
-    {"many", processes_max, many}, {"failure", 3, failure}, {"aborted", 3, aborted},
-    {"messages", 3, messages},     {"beside", 3, beside},   {"signals", 3, signals},
-    {"killed", 3, killed, 2},      {"lost", 3, lost, 2},
+    {"in_order", 3, in_order},       {"fresh", 3, fresh},
+    {"every_order", 3, every_order}, {"many", processes_max, many},
+    {"failure", 3, failure},         {"aborted", 3, aborted},
+    {"messages", 3, messages},       {"beside", 3, beside},
+    {"signals", 3, signals},         {"away", 3, away},
+    {"killed", 3, killed, 2},        {"lost", 3, lost, 2},
 };
 
 bool play(const Case& played, int number) {

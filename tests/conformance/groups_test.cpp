@@ -6,10 +6,11 @@ namespace weft::test::groups_test {
 
 class GroupsOfSeveralJobs : public testing::TestWithParam<Driven> {
   protected:
-    static Finished expect(const std::string& arguments) {
+    static Finished expect(const std::string& arguments, const std::string& settings = "") {
         const auto& [where, engine] = GetParam();
         return expect_success(std::string(where.settings) + " " + settings_of(engine) + " " +
-                              WEFT_BUILD_DIR "/tests/conformance/groups_program " + arguments);
+                              settings + " " WEFT_BUILD_DIR "/tests/conformance/groups_program " +
+                              arguments);
     }
     void SetUp() override {
         const auto& [where, engine] = GetParam();
@@ -35,6 +36,14 @@ TEST_P(GroupsOfSeveralJobs, MayBeMadeInAnyOrder) {
 TEST_P(GroupsOfSeveralJobs, CarryMessagesFromAnySource) { expect("messages 0"); }
 
 TEST_P(GroupsOfSeveralJobs, AreMadeWhileOthersWaitForMessages) { expect("beside 0"); }
+
+// A thread does for the program what messages need that wait for their receives, or for room.
+TEST_P(GroupsOfSeveralJobs, ReachAProcessThatStaysAwayFromTheLibrary) {
+    if (std::get<1>(GetParam()) == std::string("manual"))
+        GTEST_SKIP() << "with this engine the program makes all progress";
+    for (const char* settings : {"", "WEFT_RENDEZVOUS=0", "WEFT_RESOURCES=shm_ring=16384"})
+        expect("away 0 1 2", settings);
+}
 
 TEST_P(GroupsOfSeveralJobs, LeaveNothingBehind) {
     if (!runs_all() && std::get<1>(GetParam()) != std::string("thread"))

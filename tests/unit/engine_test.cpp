@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <deque>
+
 #include "base/clock.h"
 #include "base/cores.h"
 #include "engine/completion_queue.h"
@@ -406,9 +408,14 @@ class ArmedTransport final : public FakeTransport {
     std::string armed;
     int demands = 0;
     bool completes = false;
+    std::size_t eager_bytes = SIZE_MAX;
+    std::size_t buffer_bytes = SIZE_MAX;
 
     Abilities abilities() const override {
-        return {.can_sleep = true, .knows_demand = knows_demand_};
+        return {.can_sleep = true,
+                .knows_demand = knows_demand_,
+                .eager_bytes = eager_bytes,
+                .buffer_bytes = buffer_bytes};
     }
     int wait_fd(Sleeper) const override { return wake_.fd(); }
     Posted post_recv(const Lane&, MutBytes, Token token) override {
@@ -482,6 +489,52 @@ TEST(Engine, AStartBesideASleepingWaitDemandsWhatItLacks) {
         EXPECT_EQ(engine.wait_until([&] { return has_started && run.is_done(); }, {}), WEFT_OK);
         EXPECT_GT(demands, 0);
     }
+}
+
+// How the progress thread is armed for so many receives of 8 bytes; empty: it is not.
+struct Unattended {
+    std::size_t eager_bytes = SIZE_MAX;
+    std::size_t buffer_bytes = SIZE_MAX;
+    std::uint64_t bridge = 0;
+    std::size_t receives = 1;
+};
+std::string armed_for(const Unattended& what) {
+    ArmedTransport transport(true);
+    transport.eager_bytes = what.eager_bytes;
+    transport.buffer_bytes = what.buffer_bytes;
+    Executor executor(0, {&transport}, {nullptr, &transport});
+    Group group;
+    group.context = 1;
+    group.members = {0, 1};
+    group.bridge = what.bridge;
+    executor.add_group(group);
+    executor.group_decided();
+    Stream stream(group, 0);
+    ScheduleBuilder builder(0, 2);
+    builder.recv({Buffer::recv, 0, 8}, 1);
+    const Result<Schedule> schedule = builder.seal();
+    std::deque<weft::Run> runs;
+    std::byte data[8] = {};
+    Engine engine(executor, {.kind = EngineKind::thread, .on_demand = true});
+    InCall in_call(engine);
+    transport.armed = "";
+    for (std::size_t i = 0; i < what.receives; ++i)
+        engine.start(runs.emplace_back(*schedule), stream, {.recv = data, .reduction = {}}, nullptr,
+                     /*waits=*/false);
+    engine.after_call();
+    engine.before_call();
+    return transport.armed;
+}
+
+// (Processes of other jobs may wait for this one and cannot demand its work.)
+TEST(Engine, SmallReceivesAreLeftToTheProgramUnlessTheirSendersWait) {
+    EXPECT_EQ(armed_for({}), "");
+    EXPECT_EQ(armed_for({.eager_bytes = 8193, .buffer_bytes = 1 << 20, .receives = 255}), "");
+    EXPECT_EQ(armed_for({.receives = 257}), "on demand");
+    EXPECT_EQ(armed_for({.eager_bytes = 0}), "on demand");
+    EXPECT_EQ(armed_for({.buffer_bytes = 16 * 1024, .receives = 3}), "");
+    EXPECT_EQ(armed_for({.buffer_bytes = 16 * 1024, .receives = 4}), "on demand");
+    EXPECT_EQ(armed_for({.bridge = 1}), "on demand");
 }
 
 // Rank 1 is on this node, rank 2 is not.

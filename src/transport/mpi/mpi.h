@@ -50,7 +50,9 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     const char* name() const override { return "mpi"; }
     Usage usage() const override;
     std::uint64_t unexpected_messages() const override { return unexpected_.taken(); }
-    Abilities abilities() const override { return {.any_thread = mpi_.any_thread != 0}; }
+    Abilities abilities() const override {
+        return {.any_thread = mpi_.any_thread != 0, .eager_bytes = limits_.eager_threshold};
+    }
     std::size_t poll(std::span<Completion> done) override;
     void list_owed(std::vector<Rank>& peers) const override;
 

@@ -105,7 +105,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     const std::uint64_t stream = lane.stream.packed();
     LaneQueue& queue = peer.sends.find(stream);
     if (peer.eager_threshold == 0 && peer.out.refresh_unexpected() <= unexpected_bytes_max / 2)
-        peer.eager_threshold = eager_threshold(peer);
+        peer.eager_threshold = eager_threshold(*peer.parts.segment);
     // Failure notices must precede the cancellations that they explain, and are short.
     const bool is_eager =
         is_notice(stream) ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;

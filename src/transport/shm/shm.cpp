@@ -64,7 +64,7 @@ ShmTransport::ShmTransport(Parts parts)
         peer.in = RingReader(segment_->ring(peer.parts.index));
         peer.out = RingWriter(peer.parts.segment->ring(index_));
         peer.armed = &peer.parts.segment->header().armed;
-        peer.eager_threshold = eager_threshold(peer);
+        peer.eager_threshold = eager_threshold(*peer.parts.segment);
         peer.piece_bytes = std::min(piece_bytes_max, ring_bytes / 8);
         peer.window_bytes = ring_bytes / 2;
         peer.can_pull = peer.parts.pid != 0;
@@ -87,8 +87,8 @@ ShmTransport::ShmTransport(Parts parts)
     }
 }
 
-std::size_t ShmTransport::eager_threshold(const Peer& peer) const {
-    return std::min(settings_.eager_threshold, peer.parts.segment->shape().ring_bytes / 8 + 1);
+std::size_t ShmTransport::eager_threshold(const shm::Segment& receiver) const {
+    return std::min(settings_.eager_threshold, receiver.shape().ring_bytes / 8 + 1);
 }
 
 Status ShmTransport::open_wait_fds() {
@@ -114,7 +114,11 @@ ShmTransport::~ShmTransport() {
 }
 
 Abilities ShmTransport::abilities() const {
-    return {.can_sleep = true, .knows_demand = true, .has_cancellation_points = false};
+    return {.can_sleep = true,
+            .knows_demand = true,
+            .eager_bytes = eager_threshold(*segment_),
+            .buffer_bytes = segment_->shape().ring_bytes,
+            .has_cancellation_points = false};
 }
 
 // Moves queued work for the peer, a bounded amount. False: nothing is queued, or all of it waits

@@ -172,7 +172,7 @@ class ShmTransport final : public Transport, public Combining {
 
     // outbound.cpp
     Posted post_send_slowly(Peer& peer, Lane lane, Bytes data, Token token);
-    std::size_t eager_threshold(const Peer& peer) const;
+    std::size_t eager_threshold(const shm::Segment& receiver) const;
     bool write_eager(Peer& peer, std::uint64_t stream, Bytes data);
     bool push(Peer& peer, std::uint64_t stream, Bytes data);
     bool write_post(Peer& peer, shm::Post* post);

@@ -81,7 +81,9 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     // At what addresses, and from where if that was chosen.
     std::string where_called(const tcp::Peer& peer) const;
     std::uint64_t unexpected_messages() const override { return unexpected.taken(); }
-    Abilities abilities() const override { return {.can_sleep = true, .can_signal = true}; }
+    Abilities abilities() const override {
+        return {.can_sleep = true, .can_signal = true, .eager_bytes = settings.eager_threshold};
+    }
     Posted post_send(const Lane& lane, Bytes data, Token token) override;
     Posted post_recv(const Lane& lane, MutBytes data, Token token) override;
     std::size_t poll(std::span<Completion> done) override;

@@ -76,7 +76,9 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     const char* name() const override { return "ucx"; }
     Usage usage() const override;
     std::uint64_t unexpected_messages() const override { return unexpected_.taken(); }
-    Abilities abilities() const override { return {.can_sleep = true}; }
+    Abilities abilities() const override {
+        return {.can_sleep = true, .eager_bytes = limits_.eager_threshold};
+    }
     std::size_t poll(std::span<Completion> done) override;
     int wait_fd(Sleeper sleeper) const override;
     bool arm(Sleeper sleeper) override;
