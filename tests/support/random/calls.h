@@ -4,6 +4,7 @@
 #include <weft/weft.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "support/call.h"
 #include "support/neighbors.h"
@@ -25,6 +26,10 @@ class Calls {
     // By comm_cart or comm_graph, for rank `rank` of `comm`.
     virtual weft_status comm_topology(weft_comm comm, const Neighbors& neighbors, int rank,
                                       weft_comm* made) = 0;
+    // Of these ranks of the world, in this order.
+    virtual weft_status comm_group(const std::vector<int>& /*members*/, weft_comm* /*made*/) {
+        return WEFT_REFUSED_UNSUPPORTED;
+    }
     virtual weft_status comm_free(weft_comm* comm) = 0;
 
     virtual weft_status start(const Call& call, weft_comm comm, weft_request* request) = 0;

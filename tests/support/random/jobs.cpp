@@ -86,12 +86,30 @@ Outcome run_threads(const Case& c, Plant plant, Over way) {
     return outcome;
 }
 
+Outcome outcome_of(const Case& c, const std::string& command) {
+    ChildProcess job(command);
+    job.finish();
+    Outcome outcome{"", operations_of(generate(c)), 0};
+    if (job.status == 0) return outcome;
+    outcome.failure = job.out + job.err;
+    if (outcome.failure.empty()) outcome.failure = "status " + std::to_string(job.status);
+    return outcome;
+}
+
 Outcome run_processes(const Case& c, Plant plant, int patience) {
     const Settings settings = Settings::of(c);
     std::string environment = settings.environment();
     std::string options = "--timeout 55";
-    if (settings.links > 1 && c.transport == "tcp")
+    if (settings.links > 1 && (c.transport == "tcp" || c.transport == "groups_tcp"))
         environment += " WEFT_INTERFACES=" + settings.interfaces();
+    const std::string arguments = "'" + c.text() + "' " + std::to_string(patience) +
+                                  (plant == Plant::operation ? " plant" : "");
+    if (c.has_groups()) {
+        const std::string name = c.transport.substr(std::string("groups_").size());
+        return outcome_of(c, surroundings(name).settings + (" " + environment) +
+                                 " " WEFT_BUILD_DIR "/tests/conformance/random_groups_program " +
+                                 arguments);
+    }
     if (surroundings(c.transport).has_nodes)
         options += " --links " + std::to_string(settings.links);
     if (const std::vector<int> cores = reachable_cores();
@@ -99,19 +117,11 @@ Outcome run_processes(const Case& c, Plant plant, int patience) {
         options += " --cores " + std::to_string(cores.front());
         environment += " WEFT_PROGRESS_CPUS=" + std::to_string(cores.back());
     }
-    ChildProcess job(surroundings(c.transport)
-                         .command({.ranks = c.ranks,
-                                   .program = "tests/conformance/random_program '" + c.text() +
-                                              "' " + std::to_string(patience) +
-                                              (plant == Plant::operation ? " plant" : ""),
-                                   .settings = environment,
-                                   .options = options}));
-    job.finish();
-    Outcome outcome{"", operations_of(generate(c)), 0};
-    if (job.status == 0) return outcome;
-    outcome.failure = job.out + job.err;
-    if (outcome.failure.empty()) outcome.failure = "status " + std::to_string(job.status);
-    return outcome;
+    return outcome_of(c, surroundings(c.transport)
+                             .command({.ranks = c.ranks,
+                                       .program = "tests/conformance/random_program " + arguments,
+                                       .settings = environment,
+                                       .options = options}));
 }
 
 Outcome run_once(const Case& c, Plant plant, int patience) {

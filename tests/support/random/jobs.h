@@ -1,5 +1,5 @@
 // Whole random programs: on simulated ranks, on ranks that are threads, and on processes that
-// `weft run` starts.
+// `weft run` starts, or that are in several jobs.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ namespace weft::test::random {
 // keep=1,5-7" (only these steps; without `keep` all).
 struct Case {
     // sim, sim_fibers; threads, threads_tcp, threads_mixed or threads_mpi (support/thread_job.h); or for processes
-    // (support/surroundings.h): shm, tcp, ...
+    // (support/surroundings.h): shm, tcp, ... Or groups_shm, groups_tcp: for processes of several jobs.
     std::string transport = "sim";
     int ranks = 2;
     std::uint64_t seed = 0;
@@ -33,6 +33,8 @@ struct Case {
     std::size_t bytes_max = 300'000;  // of a buffer
     bool keeps_all = true;
     std::vector<int> keep;  // ascending
+
+    bool has_groups() const { return transport.starts_with("groups_"); }
 
     std::string text() const {
         char line[160];
@@ -82,6 +84,7 @@ enum class Action : std::uint8_t {
     dup,
     split,
     topology,  // a communicator for collectives among neighbors
+    group,     // one of some processes, by an out-of-band exchange
     free_comm,
     start,             // a nonblocking operation
     init,              // a persistent one
@@ -138,7 +141,7 @@ struct Step {
     bool reversed = false;
     // complete, engine, compute: what each rank does follows from `salt`
     Complete how = Complete::wait;
-    std::uint32_t on = 0;  // ranks
+    std::uint32_t on = 0;  // ranks; of a group, its members
     std::uint64_t salt = 0;
 
     // A member's count, if blocks differ.
@@ -223,6 +226,9 @@ inline std::string Step::text() const {
             return program_text::comm(made) + " = " +
                    neighbor_kinds[static_cast<std::size_t>(parameter)] + " of " +
                    program_text::comm(comm);
+        case Action::group:
+            return program_text::comm(made) + " = group of " + program_text::ranks(on) +
+                   "from_oob()";
         case Action::free_comm: return "free(" + program_text::comm(comm) + ")";
         case Action::start: return "r" + std::to_string(made) + " = " + call(*this, "i" + name);
         case Action::init: return "r" + std::to_string(made) + " = " + call(*this, name + "_init");
@@ -247,6 +253,9 @@ class Generator {
     explicit Generator(const Case& c) : case_(c), random_(c.seed * 2 + 1) {}
 
     Program run() {
+        if (case_.has_groups()) {
+            for (int pair : {below(pairs()), below(pairs())}) make_group(pair);
+        }
         while (operations_ < case_.operations) {
             const std::uint64_t kind = random_.below(44);
             if (kind < 17) {
@@ -370,8 +379,23 @@ class Generator {
         return std::min(count, most);
     }
 
+    std::size_t pairs() const { return static_cast<std::size_t>(case_.ranks) - 1; }
+
+    // Of two processes that follow each other; else of all of them, or of three.
+    void make_group(int pair) {
+        Step step;
+        step.action = Action::group;
+        step.made = next_comm_++;
+        step.on = 3u << pair;
+        if (random_.one_in(4)) step.on = (1u << case_.ranks) - 1;
+        if (random_.one_in(4)) step.on |= 1u << below(static_cast<std::size_t>(case_.ranks));
+        comms_.push_back(step.made);
+        add(step);
+    }
+
     void make_comm() {
         if (comms_.size() >= 7) return free_comm();
+        if (case_.has_groups() && random_.one_in(2)) return make_group(below(pairs()));
         Step step;
         step.comm = comms_[random_.below(comms_.size())];
         step.made = next_comm_++;
@@ -464,6 +488,7 @@ inline Program normalised(const Program& steps) {
                 if (!has(comms, step.comm)) continue;
                 comms.push_back(step.made);
                 break;
+            case Action::group: comms.push_back(step.made); break;
             case Action::free_comm:
                 if (std::erase(comms, step.comm) == 0) continue;
                 break;

@@ -8,7 +8,7 @@
 namespace weft::test::random {
 
 // `world`: the communicator that the program takes for the world; it has the same ranks in the same order.
-class PublicCalls final : public Calls {
+class PublicCalls : public Calls {
   public:
     explicit PublicCalls(weft_comm world = weft_comm_world()) : world_(world) {}
 

@@ -295,6 +295,7 @@ class RankRun::Walk {
             case Action::dup:
             case Action::split:
             case Action::topology: return make_comm(step);
+            case Action::group: return make_group(step);
             case Action::free_comm: return free_comm(step);
             case Action::start: return start(step, /*persistent=*/false);
             case Action::init: return start(step, /*persistent=*/true);
@@ -346,6 +347,19 @@ class RankRun::Walk {
                 return made.handle == WEFT_COMM_NULL || stop("no color gives a communicator");
             }
         }
+        comms_[step.made] = made;
+        return true;
+    }
+
+    bool make_group(const Step& step) {
+        if (!step.is_on(calls_.rank())) return true;
+        Comm made;
+        for (const int rank : everybody()) {
+            if (rank == calls_.rank()) made.rank = static_cast<int>(made.members.size());
+            if (step.is_on(rank)) made.members.push_back(rank);
+        }
+        if (!expect_ok(calls_.comm_group(made.members, &made.handle), "comm_from_oob"))
+            return false;
         comms_[step.made] = made;
         return true;
     }

@@ -9,7 +9,8 @@ Settings Settings::of(const Case& c) {
     Settings settings;
     Prng random(c.seed * 31 + 7);
     std::optional<Torus> network;
-    if (!random.one_in(4)) {
+    // (A torus is declared for a job, of which there are several.)
+    if (!random.one_in(4) && !c.has_groups()) {
         const std::vector<Sizes> all = tori(c.ranks);
         settings.torus = all[random.below(all.size())];
         network.emplace(settings.torus);
