@@ -1,12 +1,15 @@
 // Builds the schedules of algorithms with about log2(p) rounds, of Bruck's alltoall and of calls
 // that list a block for every rank, for 1,024 ranks, and of pipelines on a circulant graph for a
-// million; and reduces, with data in a cache, and of some types also in memory.
+// million; and reduces, with data in a cache, and of some types also in memory. Where a loop has
+// versions for several instruction sets, each that this processor can run has its own rows.
 #include "bench/micro.h"
 
 #include <algorithm>
 #include <complex>
 #include <cstdio>
 #include <cstring>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithm/catalogue.h"
@@ -15,7 +18,9 @@
 #include "bench/statistics.h"
 #include "bench/table.h"
 #include "lab/every_rank.h"
+#include "reduce/kernels.h"
 #include "reduce/reduce.h"
+#include "reduce/versions.h"
 #include "shape/torus.h"
 
 namespace weft::bench {
@@ -151,6 +156,33 @@ double gigabytes_per_second(const Reduction& reduction, std::size_t bytes, int r
     return median(samples);
 }
 
+void add_reduction_rows(Table& table, const Combination& c, const Reduction& reduction,
+                        const std::string& name, int repetitions) {
+    for (const std::size_t bytes : {cached_bytes, large_bytes}) {
+        if (bytes == large_bytes && !c.is_large) continue;
+        table.add({name + (bytes == large_bytes ? ", 16 MiB" : ", 64 KiB"),
+                   fixed(gigabytes_per_second(reduction, bytes, repetitions), 1), "GB/s"});
+    }
+}
+
+// The version that is used, and then each by its name, the portable one first.
+void add_reductions(Table& table, const Combination& c, int repetitions) {
+    const Result<Reduction> bound = bind_reduction(c.op, c.type);
+    if (!bound.is_ok()) fail("%s", last_detail());
+    const std::string name = std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type);
+    add_reduction_rows(table, c, *bound, name, repetitions);
+    if (c.type < WEFT_FLOAT16) return;
+    Kernel before = nullptr;
+    for (unsigned v = 0; v <= static_cast<unsigned>(best_loops()); ++v) {
+        Reduction reduction = *bound;
+        reduction.kernel = versioned_kernel_of(reduction.op, c.type, reduction.rounding,
+                                               static_cast<LoopVersion>(v));
+        // (Not every version has a loop of its own.)
+        if (std::exchange(before, reduction.kernel) == reduction.kernel) continue;
+        add_reduction_rows(table, c, reduction, name + " by " + loop_version_names[v], repetitions);
+    }
+}
+
 }  // namespace
 
 int bench_micro(int repetitions) {
@@ -170,17 +202,7 @@ int bench_micro(int repetitions) {
     for (const CollectiveSpec& spec : catalogue()) add_rows(table, spec, repetitions);
     for (const char* collective : {"bcast", "reduce"})
         add_circulant_row(table, collective, repetitions);
-    for (const Combination& c : combinations) {
-        Result<Reduction> reduction = bind_reduction(c.op, c.type);
-        if (!reduction.is_ok()) fail("%s", last_detail());
-        const std::string name =
-            std::string("reducing ") + op_name(c.op) + " of " + type_name(c.type);
-        table.add({name + ", 64 KiB",
-                   fixed(gigabytes_per_second(*reduction, cached_bytes, repetitions), 1), "GB/s"});
-        if (!c.is_large) continue;
-        table.add({name + ", 16 MiB",
-                   fixed(gigabytes_per_second(*reduction, large_bytes, repetitions), 1), "GB/s"});
-    }
+    for (const Combination& c : combinations) add_reductions(table, c, repetitions);
     table.print(stdout);
     return 0;
 }

@@ -1,4 +1,5 @@
-// `weft bench micro`: what has no operation: building schedules, and the loops that combine.
+// `weft bench micro`: what has no operation: building schedules, and the loops that combine, by
+// their versions (reduce/versions.h).
 #pragma once
 
 namespace weft::bench {

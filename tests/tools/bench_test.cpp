@@ -479,6 +479,10 @@ TEST(Bench, MeasuresBuildingAndReducing) {
     const Finished done = expect_success(bench + "micro --repetitions 1");
     EXPECT_TRUE(contains(done.out, "building bcast circulant, 1,048,576 ranks "));
     EXPECT_TRUE(contains(done.out, "reducing sum of float64, 64 KiB "));
+    for (const char* what : {"sum of bfloat16", "sum of float16", "prod of complex128"})
+        for (const char* size : {", 64 KiB ", ", 16 MiB "})
+            EXPECT_TRUE(contains(done.out, std::string("reducing ") + what + " by portable" + size))
+                << done.out;
 }
 
 }  // namespace weft::test::bench_test
