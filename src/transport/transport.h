@@ -3,7 +3,7 @@
 //
 // A lane is the messages from one rank to another within one stream: first in, first out. The k-th
 // send on a lane matches the k-th receive; there are no tags. An unexpected message must not cause
-// head-of-line blocking in other lanes.
+// head-of-line blocking in other lanes. How messages travel: matching/rendezvous.h.
 //
 // Running out of memory. Operations that start work give the strong exception guarantee (they may
 // throw std::bad_alloc): post_send, post_recv, post_recv_combined, hold, expect_from; open_context,
@@ -114,7 +114,7 @@ inline std::uint64_t lost_context(const Completion& completion) {
 // What a receive that is posted now would meet.
 enum class NextMessage : std::uint8_t {
     none,  // nothing yet, or an earlier receive waits for it
-    here,  // a message, or its announcement
+    here,  // a message, or its RTS
     gone,  // nothing ever: its sender is lost, or has left
 };
 
@@ -243,7 +243,7 @@ class Transport : public CompletionSource {
     // For a sentence about a peer that was lost without having been reached: from where and at what
     // addresses this rank has called it. Empty: it was reached, or not called.
     virtual std::string vain_call(Rank) const { return {}; }
-    // How many messages, or their announcements, came before their receive. Any thread may ask.
+    // How many messages, or their RTSs, came before their receive. Any thread may ask.
     virtual std::uint64_t unexpected_messages() const { return 0; }
 
     // (The lane is passed by reference so that the other arguments fit into registers. A token that

@@ -233,17 +233,17 @@ TEST(UnexpectedStore, KeepsMessagesAndCountsTheirBytes) {
     UnexpectedStore<KeptMessage> store;
     KeptMessage* empty = store.take(0);
     KeptMessage* small = store.take(10);
-    KeptMessage* announced = store.announce(1000);
+    KeptMessage* rts = store.take_without_room(1000);
     EXPECT_EQ(empty->data, nullptr);
-    EXPECT_EQ(announced->data, nullptr);
-    EXPECT_EQ(announced->bytes, 1000u);
+    EXPECT_EQ(rts->data, nullptr);
+    EXPECT_EQ(rts->bytes, 1000u);
     std::fill_n(small->data, 10, std::byte{1});
     EXPECT_EQ(store.bytes(), 10u);
-    ASSERT_TRUE(store.make_room(*announced));
-    std::fill_n(announced->data, 1000, std::byte{2});
+    ASSERT_TRUE(store.make_room(*rts));
+    std::fill_n(rts->data, 1000, std::byte{2});
     EXPECT_EQ(store.bytes(), 1010u);
     EXPECT_EQ(small->data[9], std::byte{1});
-    for (KeptMessage* message : {empty, small, announced}) store.release(message);
+    for (KeptMessage* message : {empty, small, rts}) store.release(message);
     EXPECT_EQ(store.bytes(), 0u);
     EXPECT_EQ(store.bytes_max(), 1010u);
     EXPECT_EQ(store.taken(), 3u);
@@ -258,10 +258,10 @@ TEST(UnexpectedStore, WithoutMemoryTakesWhatWasGivenBackOrNothing) {
     EXPECT_EQ(store.take(100), nullptr);
     EXPECT_EQ(store.take(10'000), nullptr);
     EXPECT_EQ(store.bytes(), 90u);
-    KeptMessage* announced = store.announce(10'000);
-    ASSERT_NE(announced, nullptr);
-    EXPECT_FALSE(store.make_room(*announced));
-    store.release(announced);
+    KeptMessage* rts = store.take_without_room(10'000);
+    ASSERT_NE(rts, nullptr);
+    EXPECT_FALSE(store.make_room(*rts));
+    store.release(rts);
     store.release(again);
     EXPECT_EQ(store.bytes(), 0u);
 }

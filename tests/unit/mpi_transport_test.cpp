@@ -93,14 +93,14 @@ TEST(MpiTransport, MovesOneLargeMessageAfterTheOther) {
     }
 }
 
-// A large message on a grant meant for another receive comes before its own is posted, which may meet it half here.
-TEST(MpiTransport, KeepsWhatHasComeOnAGrantForAnotherReceive) {
+// A large message on an early CTS meant for another receive comes before its own is posted, which may meet it half here.
+TEST(MpiTransport, KeepsWhatHasComeOnAnEarlyCtsForAnotherReceive) {
     const Lane from{0, {1, 0}};
     const Lane to{1, {1, 0}};
     std::vector<std::byte> small(8), large(200'000), unmet(100'000), received(large.size());
     for (std::size_t i = 0; i < large.size(); ++i) large[i] = static_cast<std::byte>(i % 251);
     int met_half = 0;
-    for (const bool has_grant : {false, true}) {
+    for (const bool has_early_cts : {false, true}) {
         for (int polls_before = 0; polls_before < 30; ++polls_before) {
             FakeMpi mpi(2, 1 + static_cast<std::uint64_t>(polls_before));
             const auto sender = end_of(mpi, 0);
@@ -109,7 +109,7 @@ TEST(MpiTransport, KeepsWhatHasComeOnAGrantForAnotherReceive) {
             receiver->open_context(1);
             sender->open_context(1);
             ASSERT_EQ(receiver->post_recv(from, unmet, {&mpi, 1}), Posted::pending);
-            for (int i = 0; has_grant && i < 100; ++i) sender->poll(done);
+            for (int i = 0; has_early_cts && i < 100; ++i) sender->poll(done);
             ASSERT_EQ(sender->post_send(to, small, {&mpi, 2}), Posted::done);
             ASSERT_EQ(sender->post_send(to, large, {&mpi, 3}), Posted::pending);
             std::vector<weft_status> ends(5, WEFT_PENDING);

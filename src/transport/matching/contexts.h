@@ -21,21 +21,21 @@ namespace weft {
 class Contexts {
   public:
     // Contexts that may lose a message before they are opened, without affecting others.
-    static constexpr std::size_t lost_early_max = 16;
+    static constexpr std::size_t lost_unknown_max = 16;
 
     Contexts() {
-        lost_early_.reserve(lost_early_max);
+        lost_unknown_.reserve(lost_unknown_max);
         reserve();
     }
 
     bool wants(std::uint64_t context) const {
-        if (!early_) return holds(living_, context);
-        return !holds(gone_, context) && (!all_early_lost_ || holds(living_, context));
+        if (!keeps_unknown_) return holds(living_, context);
+        return !holds(gone_, context) && (!all_unknown_lost_ || holds(living_, context));
     }
 
     // False: it has lost a message already, and stays closed.
     [[nodiscard]] bool open_context(std::uint64_t context) {
-        if (all_early_lost_ || holds(lost_early_, context)) return false;
+        if (all_unknown_lost_ || holds(lost_unknown_, context)) return false;
         living_.reserve(living_.size() + 1);
         reserve();
         add(living_, context);
@@ -47,11 +47,11 @@ class Contexts {
     // or open_context() will report it.
     bool lose(std::uint64_t context) {
         const bool is_living = holds(living_, context);
-        if (!is_living && early_ && !holds(gone_, context)) {
-            if (lost_early_.size() < lost_early_max)
-                add(lost_early_, context);
+        if (!is_living && keeps_unknown_ && !holds(gone_, context)) {
+            if (lost_unknown_.size() < lost_unknown_max)
+                add(lost_unknown_, context);
             else
-                all_early_lost_ = true;
+                all_unknown_lost_ = true;
         }
         remove(context);
         return is_living;
@@ -59,20 +59,20 @@ class Contexts {
 
     void remove(std::uint64_t context) {
         erase(living_, context);
-        if (!early_ || holds(gone_, context)) return;
+        if (!keeps_unknown_ || holds(gone_, context)) return;
         if (gone_.size() < gone_.capacity())
             add(gone_, context);
         else
-            all_early_lost_ = true;
+            all_unknown_lost_ = true;
     }
 
     void buffer_unknown(bool keep) {
         if (keep) reserve();
-        early_ = keep;
+        keeps_unknown_ = keep;
         if (keep) return;
         gone_.clear();
-        lost_early_.clear();
-        all_early_lost_ = false;
+        lost_unknown_.clear();
+        all_unknown_lost_ = false;
     }
 
     std::size_t living() const { return living_.size(); }
@@ -93,15 +93,15 @@ class Contexts {
     }
     // Room for all living ones in gone_, and for some that never lived.
     void reserve() {
-        const std::size_t size = gone_.size() + living_.size() + 1 + lost_early_max;
+        const std::size_t size = gone_.size() + living_.size() + 1 + lost_unknown_max;
         if (size > gone_.capacity()) gone_.reserve(2 * size);
     }
 
     Set living_;
-    Set gone_;        // removed, or lost, while early messages are kept; theirs are not
-    Set lost_early_;  // of these, those that are refused when they are opened
-    bool early_ = true;
-    bool all_early_lost_ = false;  // there was no room for another one
+    Set gone_;          // removed, or lost, while unknown ones are kept; their messages are not
+    Set lost_unknown_;  // of these, those that are refused when they are opened
+    bool keeps_unknown_ = true;
+    bool all_unknown_lost_ = false;  // there was no room for another one
 };
 
 }  // namespace weft

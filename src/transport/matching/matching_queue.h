@@ -30,14 +30,14 @@ class UnexpectedStore {
   public:
     // A message with room for its bytes, none if it has none. Null: out of memory.
     Message* take(std::size_t bytes) {
-        Message* message = announce(bytes);
+        Message* message = take_without_room(bytes);
         if (message == nullptr || make_room(*message)) return message;
         messages_.give_back(message);
         return nullptr;
     }
 
-    // A message of which only the announcement has arrived.
-    Message* announce(std::size_t bytes) {
+    // A message of which only the RTS has arrived.
+    Message* take_without_room(std::size_t bytes) {
         Message* message = messages_.try_take();
         if (message == nullptr) return nullptr;
         *message = {.bytes = bytes};

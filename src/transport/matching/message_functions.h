@@ -49,8 +49,8 @@ void MessageTransport<Self, Peer>::break_posts(Peer& peer) {
     ++losses_;
     peer.waiting.clear();
     peer.awaiting_cts.clear();
-    peer.granted.clear();
-    peer.announced.clear();
+    peer.cleared.clear();
+    peer.awaiting_data.clear();
     note_owing(peer);
     const auto end_idle = [&](LaneQueue& lane) {
         lane.waiting = nullptr;
@@ -88,13 +88,13 @@ void MessageTransport<Self, Peer>::cancel_context(std::uint64_t context) {
     };
     for (Peer& peer : peers_) {
         peer.waiting.remove_if(is_of_context);
-        peer.granted.remove_if(is_of_context);
+        peer.cleared.remove_if(is_of_context);
         std::erase_if(peer.awaiting_cts, is_of_context);
-        std::erase_if(peer.announced, is_of_context);
+        std::erase_if(peer.awaiting_data, is_of_context);
         peer.sends.for_each([&](SendLane& lane) {
             if (context_of(lane.stream) != context) return;
             forget_posts(peer, lane);
-            lane.grants = 0;
+            lane.early_cts = 0;
         });
         peer.receives.for_each([&](LaneQueue& lane) {
             if (context_of(lane.stream) == context) forget_posts(peer, lane);

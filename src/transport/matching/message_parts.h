@@ -17,62 +17,23 @@
 #include "base/fifo.h"
 #include "base/lane_table.h"
 #include "transport/matching/matching_queue.h"
+#include "transport/matching/rendezvous.h"
 #include "transport/transport.h"
-
-// Flow control that bounds one peer's unexpected messages: the sender spends credit for each eager
-// message, and the receiver returns it when the message has met its receive.
-//
-// Thread safety: none.
-namespace weft {
-
-class Credit {
-  public:
-    // In a job of `ranks` ranks: a fixed amount over all peers, within limits for each.
-    static constexpr std::uint64_t max_among(std::size_t ranks) {
-        constexpr std::uint64_t of_all = 64 << 20;
-        return std::clamp<std::uint64_t>(of_all / ranks, 64 << 10, 1 << 20);
-    }
-    // The cost of an eager message.
-    static constexpr std::uint64_t cost_of(std::uint64_t bytes) { return bytes + 64; }
-
-    explicit Credit(std::uint64_t max) : max_(max) {}
-
-    // The sender's side.
-    bool covers(std::uint64_t bytes) const { return used_ + cost_of(bytes) <= max_; }
-    void spend(std::uint64_t bytes) { used_ += cost_of(bytes); }
-    void regain(std::uint64_t credit) { used_ -= std::min(used_, credit); }
-
-    // The receiver's side: credit to return to the peer. Returns how much is to be sent now, all
-    // that is due or 0.
-    std::uint64_t give_back(std::uint64_t credit) {
-        owed_ += credit;
-        return owed_ < max_ / 4 ? 0 : std::exchange(owed_, 0);
-    }
-    // It could not be sent.
-    void take_back(std::uint64_t credit) { owed_ += credit; }
-
-  private:
-    std::uint64_t max_;
-    std::uint64_t used_ = 0;  // for our messages, not given back yet
-    std::uint64_t owed_ = 0;  // for the peer's, to be given back
-};
-
-}  // namespace weft
 
 namespace weft::message {
 
 enum class FrameKind : std::uint32_t {
-    eager = 1,    // a message
-    rts = 2,      // ready to send: a message waits for its receive
-    cts = 3,      // clear to send: the receive of that message is posted
-    drop = 4,     // instead of a CTS: the message will not be received; its send is complete
-    data = 5,     // the message of an RTS, or a part of it (its first piece)
-    credit = 6,   // eager messages have been received
-    grant = 7,    // the receive of a large message is posted, and nothing has arrived for it
-    direct = 8,   // a large message that needed no RTS, because of a grant (or its first part)
-    bye = 9,      // this rank sends nothing more
-    thanks = 10,  // the answer to a bye
-    piece = 11,   // the next piece of the message whose first one came last, over another link
+    eager = 1,       // a message
+    rts = 2,         // ready to send: a message waits for its receive
+    cts = 3,         // clear to send: the receive of that message is posted
+    drop = 4,        // instead of a CTS: the message will not be received; its send is complete
+    data = 5,        // the message of an RTS, or a part of it (its first piece)
+    credit = 6,      // eager messages have been received
+    early_cts = 7,   // the receive of a large message is posted, and nothing has arrived for it
+    early_data = 8,  // a large message (or its first part) that has an early CTS, and so no RTS
+    bye = 9,         // this rank sends nothing more
+    thanks = 10,     // the answer to a bye
+    piece = 11,      // the next piece of the message whose first one came last, over another link
 };
 
 // Stands before the bytes of one message, or of none. All ranks have the same byte order.
@@ -82,7 +43,7 @@ struct Frame {
     std::uint32_t sequence = 0;  // counts the frames from this rank to that one
     std::uint32_t payload = 0;   // bytes behind the frame; of a transfer by the library: 0
     std::uint64_t job = 0;       // the same in all frames of a job
-    std::uint64_t stream = 0;    // of eager, rts, grant, data, direct
+    std::uint64_t stream = 0;    // of eager, rts, early_cts, data, early_data
     std::uint64_t bytes = 0;     // of the message; of credit: how much
     std::uint64_t ticket = 0;    // of rts, cts, drop, data: the sender's number of the message
 };
@@ -126,10 +87,10 @@ struct FrameContent {
 template <class Post>
 using LaneQueue = MatchingQueue<Post, Unexpected>;
 
-// A grant is a hint: a lane that is forgotten with some only costs an RTS.
+// Early CTSs are hints: a lane that is forgotten with some only costs an RTS.
 template <class Post>
 struct SendLane : LaneQueue<Post> {
-    std::uint32_t grants = 0;
+    std::uint32_t early_cts = 0;  // for messages that have not been posted
 };
 
 // The state of one other rank; a transport's own begins with this.
@@ -141,23 +102,23 @@ struct PeerPart {
     LaneTable<SendLane<Post>> sends;
     LaneTable<LaneQueue<Post>> receives;
 
-    Fifo<Post*> waiting;              // sends of which nothing has been sent yet, in order
-    std::vector<Post*> awaiting_cts;  // sends whose RTS has been sent
-    Fifo<Post*> granted;              // sends whose bytes may move
-    std::vector<Post*> announced;     // receives that have met their RTS, and wait for the bytes
-    std::uint32_t forgotten = 0;      // posts that move and were cancelled
-    std::uint64_t tickets = 0;        // given to sends so far
-    std::uint32_t next_sent = 0;      // sequence of the next frame to it,
-    std::uint32_t next_taken = 0;     // and from it
-    std::uint32_t large_slots = 0;    // that the library sends to it from
-    std::uint32_t slots = 0;          // of any size
+    Fifo<Post*> waiting;               // sends of which nothing has been sent yet, in order
+    std::vector<Post*> awaiting_cts;   // sends whose RTS has been sent
+    Fifo<Post*> cleared;               // sends whose bytes may move
+    std::vector<Post*> awaiting_data;  // receives that have met their RTS, and wait for the bytes
+    std::uint32_t forgotten = 0;       // posts that move and were cancelled
+    std::uint64_t tickets = 0;         // given to sends so far
+    std::uint32_t next_sent = 0;       // sequence of the next frame to it,
+    std::uint32_t next_taken = 0;      // and from it
+    std::uint32_t large_slots = 0;     // that the library sends to it from
+    std::uint32_t slots = 0;           // of any size
 
     Credit credit{0};
     bool lost = false;
     weft_status loss = WEFT_BROKEN_TRANSPORT;
     bool is_counted = false;  // as a peer with something to send to
 
-    bool owes() const { return !waiting.empty() || !granted.empty(); }
+    bool owes() const { return !waiting.empty() || !cleared.empty(); }
 };
 
 // Bytes that the library sends from: a frame and its payload.

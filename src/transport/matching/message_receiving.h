@@ -13,13 +13,13 @@ Posted MessageTransport<Self, Peer>::post_recv(const Lane& from, MutBytes data, 
     Peer& peer = peer_of(from.peer);
     const std::uint64_t stream = from.stream.packed();
     // Receives of failure notices are posted for every rank.
-    if (context_of(stream) != 0) (void)self().need(peer);
+    if (!is_notice(stream)) (void)self().need(peer);
     LaneQueue& lane = peer.receives.find(stream);
     if (!lane.unexpected.empty()) return receive_unexpected(peer, lane, data, token);
     if (peer.lost) return refuse(peer, lane, token);
     Post* post = self().take_post(peer, stream, data.data(), data.size(), token);
     lane.append_waiting(post);
-    grant(peer, *post);
+    send_early_cts(peer, *post);
     return Posted::pending;
 }
 
@@ -31,12 +31,12 @@ NextMessage MessageTransport<Self, Peer>::next_on(const Lane& lane) {
     return peer.lost ? NextMessage::gone : NextMessage::none;
 }
 
-// No message has met the receive: a large one may come without an RTS. (Failure notices always do.)
+// No message has met the receive: a large one may come without an RTS.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::grant(Peer& peer, const Post& post) {
+void MessageTransport<Self, Peer>::send_early_cts(Peer& peer, const Post& post) {
     const bool is_large = post.bytes >= limits_.eager_threshold;
-    if (is_large && context_of(post.stream) != 0 && has_slot(peer, 0))
-        self().send_frame(peer, {.kind = FrameKind::grant, .stream = post.stream}, {});
+    if (is_large && !is_notice(post.stream) && has_slot(peer, 0))
+        self().send_frame(peer, {.kind = FrameKind::early_cts, .stream = post.stream}, {});
 }
 
 // The lane's next message, or its RTS, is here.
@@ -47,7 +47,7 @@ Posted MessageTransport<Self, Peer>::receive_unexpected(Peer& peer, LaneQueue& l
     const bool fits = message->bytes == data.size();
     const bool is_here = !message->is_rts && message->descriptor == nullptr;
     const bool is_done = is_here && fits && lane.posts.empty() && !reports_.has_kept();
-    if (message->is_rts) reserve_begin(peer);
+    if (message->is_rts) reserve_answer(peer);
     Post* post =
         is_done ? nullptr : self().take_post(peer, lane.stream, data.data(), data.size(), token);
     // From here on nothing throws.
@@ -59,7 +59,7 @@ Posted MessageTransport<Self, Peer>::receive_unexpected(Peer& peer, LaneQueue& l
     }
     lane.posts.append(post);
     if (message->is_rts) {
-        begin(peer, lane, *post, message->bytes, message->ticket);
+        answer_rts(peer, lane, *post, message->bytes, message->ticket);
     } else if (!fits) {
         finish(peer, lane, *post, Outcome::mismatch(message->bytes, data.size()));
     } else if (peer.lost && !is_here) {
@@ -81,31 +81,31 @@ void MessageTransport<Self, Peer>::receive_into(Peer& peer, LaneQueue& lane, Pos
 
 // There is room for one more.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::reserve_announced(Peer& peer) {
-    if (peer.announced.size() == peer.announced.capacity())
-        peer.announced.reserve(2 * peer.announced.size() + 4);
+void MessageTransport<Self, Peer>::reserve_awaiting_data(Peer& peer) {
+    if (peer.awaiting_data.size() == peer.awaiting_data.capacity())
+        peer.awaiting_data.reserve(2 * peer.awaiting_data.size() + 4);
 }
 
-// The next begin() does not throw.
+// The next answer_rts() does not throw.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::reserve_begin(Peer& peer) {
-    reserve_announced(peer);
+void MessageTransport<Self, Peer>::reserve_answer(Peer& peer) {
+    reserve_awaiting_data(peer);
     if (!peer.lost && !reserve_slot(/*is_large=*/false, /*is_spare=*/true)) throw std::bad_alloc();
 }
 
-// An RTS has matched its receive.
+// An RTS has met its receive.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::begin(Peer& peer, LaneQueue& lane, Post& post,
-                                         std::uint64_t bytes, std::uint64_t ticket) {
-    reserve_begin(peer);
+void MessageTransport<Self, Peer>::answer_rts(Peer& peer, LaneQueue& lane, Post& post,
+                                              std::uint64_t bytes, std::uint64_t ticket) {
+    reserve_answer(peer);
     if (peer.lost) {
         finish(peer, lane, post, {.code = peer.loss});
     } else if (bytes != post.bytes) {
         finish(peer, lane, post, Outcome::mismatch(bytes, post.bytes));
-        drop(peer, ticket);
+        send_drop(peer, ticket);
     } else {
         post.ticket = ticket;
-        peer.announced.push_back(&post);
+        peer.awaiting_data.push_back(&post);
         self().send_frame(peer, {.kind = FrameKind::cts, .stream = post.stream, .ticket = ticket},
                           {});
     }
@@ -113,7 +113,7 @@ void MessageTransport<Self, Peer>::begin(Peer& peer, LaneQueue& lane, Post& post
 
 // Its sender must not wait forever: without memory to say so, the two ranks lose each other.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::drop(Peer& peer, std::uint64_t ticket) {
+void MessageTransport<Self, Peer>::send_drop(Peer& peer, std::uint64_t ticket) {
     if (has_slot(peer, 0, /*is_spare=*/true))
         self().send_frame(peer, {.kind = FrameKind::drop, .ticket = ticket}, {});
     else
@@ -132,9 +132,8 @@ template <class Self, class Peer>
 bool MessageTransport<Self, Peer>::take_eager(Peer& peer, const Frame& frame,
                                               FrameContent& arrival) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
-    const bool is_notice = context_of(frame.stream) == 0;
     LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);
-    const std::uint64_t credit = is_notice ? 0 : Credit::cost_of(arrival.bytes);
+    const std::uint64_t credit = is_notice(frame.stream) ? 0 : Credit::cost_of(arrival.bytes);
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
         const bool fits = post->bytes == arrival.bytes;
         if (fits && arrival.bytes > 0) std::memcpy(post->data, arrival.data, arrival.bytes);
@@ -148,7 +147,7 @@ bool MessageTransport<Self, Peer>::take_eager(Peer& peer, const Frame& frame,
             lane->unexpected.append(message);
             return true;
         }
-        if (is_notice) return false;
+        if (is_notice(frame.stream)) return false;
         lose_message(peer, frame.stream);
     }
     pay_credit(peer, credit);
@@ -161,18 +160,19 @@ void MessageTransport<Self, Peer>::take_rts(Peer& peer, const Frame& frame) {
     LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
         try {
-            begin(peer, *lane, *post, frame.bytes, frame.ticket);
+            answer_rts(peer, *lane, *post, frame.bytes, frame.ticket);
         } catch (const std::bad_alloc&) {
             lose_message(peer, frame.stream);
         }
     } else if (is_wanted) {
-        Unexpected* message = lane != nullptr ? unexpected_.announce(frame.bytes) : nullptr;
+        Unexpected* message =
+            lane != nullptr ? unexpected_.take_without_room(frame.bytes) : nullptr;
         if (message == nullptr) return lose_message(peer, frame.stream);
         message->ticket = frame.ticket;
         message->is_rts = true;
         lane->unexpected.append(message);
     } else {
-        drop(peer, frame.ticket);  // its sender must not wait forever
+        send_drop(peer, frame.ticket);  // its sender must not wait forever
     }
 }
 
@@ -200,7 +200,7 @@ void MessageTransport<Self, Peer>::drop_unwanted_messages(Peer& peer) {
         if (contexts_.wants(context_of(lane.stream))) return;
         while (!lane.unexpected.empty()) {
             Unexpected* message = lane.unexpected.take_first();
-            if (message->is_rts && !peer.lost) drop(peer, message->ticket);
+            if (message->is_rts && !peer.lost) send_drop(peer, message->ticket);
             release(peer, message);
         }
     });

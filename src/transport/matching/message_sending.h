@@ -23,16 +23,16 @@ Posted MessageTransport<Self, Peer>::post_send(const Lane& to, Bytes data, Token
         now.bytes = data.size();
         const SendLane* lane = peer.sends.find_existing(stream);
         if ((lane == nullptr || lane->posts.empty()) && may_send_eagerly(peer, now) &&
-            has_slot(peer, data.size(), context_of(stream) == 0)) {
-            if (!say(peer, now)) return refuse(peer, peer.sends.find(stream), token);
+            has_slot(peer, data.size(), is_notice(stream))) {
+            if (!begin_send(peer, now)) return refuse(peer, peer.sends.find(stream), token);
             const bool is_done = self().is_sent() || !keep_sent(peer, now, token);
             return is_done ? Posted::done : Posted::pending;
         }
     }
     SendLane& lane = peer.sends.find(stream);
-    const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.granted.size();
+    const std::size_t sends = peer.waiting.size() + peer.awaiting_cts.size() + peer.cleared.size();
     peer.waiting.reserve(peer.waiting.size() + 1);
-    peer.granted.reserve(sends + 1);
+    peer.cleared.reserve(sends + 1);
     Post* kept = self().take_post(peer, stream, data.data(), data.size(), token);
     lane.posts.append(kept);
     peer.waiting.push(kept);
@@ -59,8 +59,7 @@ template <class Self, class Peer>
 
 template <class Self, class Peer>
 bool MessageTransport<Self, Peer>::may_send_eagerly(const Peer& peer, const Post& post) const {
-    // Failure notices are eager: their receives are posted.
-    if (context_of(post.stream) == 0) return post.bytes <= limits_.payload_max;
+    if (is_notice(post.stream)) return post.bytes <= limits_.payload_max;
     return post.bytes < limits_.eager_threshold && peer.credit.covers(post.bytes);
 }
 
@@ -119,19 +118,20 @@ bool MessageTransport<Self, Peer>::reserve_rts(Peer& peer) {
 }
 
 // Sends the message, or its RTS. False: the peer is lost.
-// REQUIRES: has_slot() if it is eager, has_room_to_move() if it has a grant, else reserve_rts().
+// REQUIRES: has_slot() if it is eager, has_room_to_move() if it has an early CTS, else
+// reserve_rts().
 template <class Self, class Peer>
-bool MessageTransport<Self, Peer>::say(Peer& peer, Post& post) {
+bool MessageTransport<Self, Peer>::begin_send(Peer& peer, Post& post) {
     if (may_send_eagerly(peer, post)) {
-        if (context_of(post.stream) != 0) peer.credit.spend(post.bytes);
+        if (!is_notice(post.stream)) peer.credit.spend(post.bytes);
         return self().send_frame(
             peer, {.kind = FrameKind::eager, .stream = post.stream, .bytes = post.bytes},
             {post.data, post.bytes});
     }
     SendLane& lane = peer.sends.find(post.stream);
-    if (lane.grants > 0) {
-        --lane.grants;
-        return self().move(peer, post, FrameKind::direct);
+    if (lane.early_cts > 0) {
+        --lane.early_cts;
+        return self().move(peer, post, FrameKind::early_data);
     }
     post.ticket = ++peer.tickets;
     peer.awaiting_cts.push_back(&post);
@@ -145,23 +145,22 @@ bool MessageTransport<Self, Peer>::say(Peer& peer, Post& post) {
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::go_on(Peer& peer) {
     while (true) {
-        while (!peer.granted.empty()) {
-            Post& post = *peer.granted.front();
+        while (!peer.cleared.empty()) {
+            Post& post = *peer.cleared.front();
             if (!self().has_room_to_move(peer, post)) break;
-            peer.granted.pop();
+            peer.cleared.pop();
             if (!self().move(peer, post, FrameKind::data)) return note_owing(peer);
         }
         if (peer.waiting.empty()) break;
         Post& post = *peer.waiting.front();
         const bool is_eager = may_send_eagerly(peer, post);
-        const bool is_notice = context_of(post.stream) == 0;
-        const bool has_grant = !is_eager && peer.sends.find(post.stream).grants > 0;
-        if (is_eager    ? !has_slot(peer, post.bytes, is_notice)
-            : has_grant ? !self().has_room_to_move(peer, post)
-                        : !reserve_rts(peer))
+        const bool has_early_cts = !is_eager && peer.sends.find(post.stream).early_cts > 0;
+        if (is_eager        ? !has_slot(peer, post.bytes, is_notice(post.stream))
+            : has_early_cts ? !self().has_room_to_move(peer, post)
+                            : !reserve_rts(peer))
             break;
         peer.waiting.pop();
-        if (!say(peer, post)) return note_owing(peer);
+        if (!begin_send(peer, post)) return note_owing(peer);
         if (is_eager) self().finish_sent(peer, post);
     }
     note_owing(peer);
@@ -177,8 +176,8 @@ void MessageTransport<Self, Peer>::note_owing(Peer& peer) {
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::take_cts(Peer& peer, std::uint64_t ticket) {
     Post* post = take_with_ticket(peer.awaiting_cts, ticket);
-    if (post == nullptr) return;  // cancelled, or a grant has arrived before
-    peer.granted.push(post);
+    if (post == nullptr) return;  // cancelled, or an early CTS has arrived before
+    peer.cleared.push(post);
     note_owing(peer);
     go_on(peer);
 }
@@ -191,11 +190,11 @@ void MessageTransport<Self, Peer>::take_drop(Peer& peer, std::uint64_t ticket) {
 
 // For the first message of the lane that waits for a CTS; if there is none, for the next large one.
 template <class Self, class Peer>
-void MessageTransport<Self, Peer>::take_grant(Peer& peer, const Frame& frame) {
+void MessageTransport<Self, Peer>::take_early_cts(Peer& peer, const Frame& frame) {
     if (!contexts_.wants(context_of(frame.stream))) return;
     const auto first = std::ranges::find(peer.awaiting_cts, frame.stream, &Post::stream);
     if (first != peer.awaiting_cts.end()) return take_cts(peer, (*first)->ticket);
-    if (SendLane* lane = peer.sends.try_find(frame.stream)) ++lane->grants;
+    if (SendLane* lane = peer.sends.try_find(frame.stream)) ++lane->early_cts;
 }
 
 }  // namespace weft

@@ -1,10 +1,8 @@
 // A transport over a library that carries messages between ranks, such as an MPI or UCX.
 //
-// A small message is sent eagerly, from a slot of the transport's; a credit bounds the receiver's
-// unexpected messages. A larger one moves once its receive is posted: a receiver that posts a large
-// receive sends a grant at once, and a message that finds no grant is announced by an RTS, and
-// moves after its CTS. A grant is a hint: all lanes to a peer share the order of frames between two
-// ranks, and it alone says which message meets which receive.
+// Eager messages and rendezvous: rendezvous.h. Eager messages are sent from slots of the
+// transport's. All lanes to a peer share the order of frames between two ranks. An early CTS is a
+// hint: the order of frames alone says which message meets which receive.
 //
 // `Self`, the transport, derives from MessageTransport<Self, its Peer>, and has, besides the verbs
 // that are not here:
@@ -13,8 +11,8 @@
 //   bool send_frame(Peer&, Frame, Bytes payload)     REQUIRES: has_slot(). False: the peer is lost
 //   bool has_room_to_move(Peer&, const Post&)        the next move() of the post does not fail for
 //                                                    lack of slots
-//   bool move(Peer&, Post&, FrameKind)               bytes of a message that has a CTS or a grant;
-//                                                    false: lost
+//   bool move(Peer&, Post&, FrameKind)               bytes of a message that is cleared;
+//                                                    false: the peer is lost
 // It may replace the functions below that say so. One of its files instantiates the class, with the
 // functions in message_functions.h.
 //
@@ -116,13 +114,13 @@ class MessageTransport : public Transport {
     void note_owing(Peer& peer);
     void take_cts(Peer& peer, std::uint64_t ticket);
     void take_drop(Peer& peer, std::uint64_t ticket);
-    void take_grant(Peer& peer, const Frame& frame);
+    void take_early_cts(Peer& peer, const Frame& frame);
 
     // Receiving.
     bool take_eager(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_rts(Peer& peer, const Frame& frame);
     LaneQueue* receiving_lane(Peer& peer, std::uint64_t stream, bool is_wanted);
-    void reserve_announced(Peer& peer);
+    void reserve_awaiting_data(Peer& peer);
     void drop_unwanted_messages(Peer& peer);
     void pay_credit(Peer& peer, std::uint64_t credit);
 
@@ -152,13 +150,14 @@ class MessageTransport : public Transport {
         return self().has_room_to_send() && slots_.reserve(is_large, is_spare);
     }
     bool reserve_rts(Peer& peer);
-    bool say(Peer& peer, Post& post);
+    bool begin_send(Peer& peer, Post& post);
     bool keep_sent(Peer& peer, const Post& sent, Token token);
-    void grant(Peer& peer, const Post& post);
+    void send_early_cts(Peer& peer, const Post& post);
     Posted receive_unexpected(Peer& peer, LaneQueue& lane, MutBytes data, Token token);
-    void reserve_begin(Peer& peer);
-    void begin(Peer& peer, LaneQueue& lane, Post& post, std::uint64_t bytes, std::uint64_t ticket);
-    void drop(Peer& peer, std::uint64_t ticket);
+    void reserve_answer(Peer& peer);
+    void answer_rts(Peer& peer, LaneQueue& lane, Post& post, std::uint64_t bytes,
+                    std::uint64_t ticket);
+    void send_drop(Peer& peer, std::uint64_t ticket);
     void release(Peer& peer, Unexpected* message);
 };
 

@@ -75,14 +75,14 @@ bool MpiTransport::has_room_to_move(const Peer& peer, const Post& post) {
 // A part; the next one has its turn after those of other messages.
 bool MpiTransport::move(Peer& peer, Post& post, FrameKind kind) {
     const std::uint64_t bytes = std::min<std::uint64_t>(post.bytes - post.moved, mpi::payload_max);
-    if (kind == FrameKind::direct) post.ticket = ++peer.tickets;
+    if (kind == FrameKind::early_data) post.ticket = ++peer.tickets;
     const Frame frame{
         .kind = kind, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket};
     if (!send_frame(peer, frame, {post.data + post.moved, bytes})) return false;
     post.moved += bytes;
     ++pieces_moved_;
     if (post.moved < post.bytes)
-        peer.granted.push_front(&post);
+        peer.cleared.push_front(&post);
     else
         finish(peer, peer.sends.find(post.stream), post);
     return true;
@@ -159,28 +159,28 @@ bool MpiTransport::take_frame(const Frame& frame, Bytes payload) {
         case FrameKind::cts: take_cts(peer, frame.ticket); return true;
         case FrameKind::drop: take_drop(peer, frame.ticket); return true;
         case FrameKind::data: take_part(peer, frame, payload); return true;
-        case FrameKind::grant: take_grant(peer, frame); return true;
-        case FrameKind::direct: take_direct(peer, frame, payload); return true;
+        case FrameKind::early_cts: take_early_cts(peer, frame); return true;
+        case FrameKind::early_data: take_early_data(peer, frame, payload); return true;
         case FrameKind::credit: peer.credit.regain(frame.bytes); return true;
         default: lose(peer, WEFT_BROKEN_TRANSPORT); return true;
     }
 }
 
-// The first part of a message that had a grant. Its receive is posted, unless the grant was for
+// The first part of a message that had an early CTS. Its receive is posted, unless that was for
 // another one.
-void MpiTransport::take_direct(Peer& peer, const Frame& frame, Bytes payload) {
+void MpiTransport::take_early_data(Peer& peer, const Frame& frame, Bytes payload) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
         if (post->bytes != frame.bytes)
             return finish(peer, *lane, *post, Outcome::mismatch(frame.bytes, post->bytes));
         try {
-            reserve_announced(peer);
+            reserve_awaiting_data(peer);
         } catch (const std::bad_alloc&) {
             return lose_message(peer, frame.stream);
         }
         post->ticket = frame.ticket;
-        peer.announced.push_back(post);
+        peer.awaiting_data.push_back(post);
         receive_part(peer, *post, payload);
     } else if (is_wanted) {
         Unexpected* message = lane != nullptr ? unexpected_.take(frame.bytes) : nullptr;
@@ -193,14 +193,14 @@ void MpiTransport::take_direct(Peer& peer, const Frame& frame, Bytes payload) {
 
 // The next part of a message.
 void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
-    const auto place = std::ranges::find(peer.announced, frame.ticket, &Post::ticket);
-    if (place != peer.announced.end()) return receive_part(peer, **place, payload);
+    const auto place = std::ranges::find(peer.awaiting_data, frame.ticket, &Post::ticket);
+    if (place != peer.awaiting_data.end()) return receive_part(peer, **place, payload);
     LaneQueue* lane = peer.receives.find_existing(frame.stream);
     if (lane == nullptr || !contexts_.wants(context_of(frame.stream))) return;  // cancelled
     for (Unexpected* message = lane->unexpected.first; message != nullptr;
          message = message->next) {
         if (message->ticket != frame.ticket) continue;
-        // (After an RTS, because of a grant for another message.)
+        // (After an RTS, because of an early CTS for another message.)
         if (message->is_rts && !unexpected_.make_room(*message))
             return lose_message(peer, frame.stream);
         message->is_rts = false;
@@ -208,14 +208,14 @@ void MpiTransport::take_part(Peer& peer, const Frame& frame, Bytes payload) {
     }
 }
 
-// REQUIRES: the post is announced.
+// REQUIRES: the post is in peer.awaiting_data.
 void MpiTransport::receive_part(Peer& peer, Post& post, Bytes payload) {
     if (payload.size() > post.bytes - post.moved) return lose(peer, WEFT_BROKEN_TRANSPORT);
     if (!payload.empty()) std::memcpy(post.data + post.moved, payload.data(), payload.size());
     post.moved += payload.size();
     ++pieces_moved_;
     if (post.moved < post.bytes) return;
-    std::erase(peer.announced, &post);
+    std::erase(peer.awaiting_data, &post);
     finish(peer, peer.receives.find(post.stream), post);
 }
 
@@ -233,12 +233,12 @@ void MpiTransport::receive_into(Peer& peer, LaneQueue& lane, Post& post, FrameCo
         return MessageTransport::receive_into(peer, lane, post, arrival);
     const Unexpected& message = *static_cast<const Unexpected*>(arrival.descriptor);
     try {
-        reserve_announced(peer);
+        reserve_awaiting_data(peer);
     } catch (const std::bad_alloc&) {
         return lose_message(peer, lane.stream);
     }
     post.ticket = message.ticket;
-    peer.announced.push_back(&post);
+    peer.awaiting_data.push_back(&post);
     receive_part(peer, post, {message.data, message.moved});
 }
 

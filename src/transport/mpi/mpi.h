@@ -1,10 +1,10 @@
 // The transport over the program's MPI: it works wherever that does.
 //
-// A large message moves in parts, each a frame with up to payload_max bytes, as many at a time as
-// there are slots: a rank that gets no core for a while should find much to do afterwards. The MPI
-// gets only buffers of this transport, never a user's: a send or receive of an MPI cannot be
-// cancelled, and a cancelled message must not touch its buffer. Cost: one copy on either side
-// (docs/decisions/0005-mpi.md).
+// Eager messages and rendezvous: matching/rendezvous.h. A large message moves in parts, each a
+// frame with up to payload_max bytes, as many at a time as there are slots: a rank that gets no
+// core for a while should find much to do afterwards. The MPI gets only buffers of this transport,
+// never a user's: a send or receive of an MPI cannot be cancelled, and a cancelled message must not
+// touch its buffer. Cost: one copy on either side (docs/decisions/0005-mpi.md).
 //
 // It can only be polled; if the MPI allows one thread only, only by the program's.
 //
@@ -86,7 +86,7 @@ class MpiTransport final : public MessageTransport<MpiTransport, mpi::Peer> {
     void take_arrived();
     bool is_good(const Frame& frame) const;
     bool take_frame(const Frame& frame, Bytes payload);
-    void take_direct(Peer& peer, const Frame& frame, Bytes payload);
+    void take_early_data(Peer& peer, const Frame& frame, Bytes payload);
     void take_part(Peer& peer, const Frame& frame, Bytes payload);
     void receive_part(Peer& peer, Post& post, Bytes payload);
     void keep_part(Peer& peer, Unexpected& message, Bytes payload);

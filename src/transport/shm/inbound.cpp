@@ -310,7 +310,7 @@ bool ShmTransport::dismiss(Peer& peer, const Rts& from) {
 
 void ShmTransport::keep_announced(Peer& peer, LaneQueue* lane, const Rts& from) {
     reserve_controls(peer);
-    Unexpected* message = lane != nullptr ? unexpected_.announce(from.bytes) : nullptr;
+    Unexpected* message = lane != nullptr ? unexpected_.take_without_room(from.bytes) : nullptr;
     if (message == nullptr) throw std::bad_alloc();
     message->is_rts = true;
     message->rts = from;

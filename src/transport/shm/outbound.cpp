@@ -30,8 +30,6 @@ namespace {
 // left.
 constexpr std::uint64_t unexpected_bytes_max = 1 << 20;
 
-bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
-
 // Room for a record; null: there is none, and the reader will wake us when there is.
 Record* reserve(shm::RingWriter& ring, std::size_t payload_bytes) {
     Record* record = ring.reserve(payload_bytes);

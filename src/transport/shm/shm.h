@@ -20,6 +20,7 @@
 #include "transport/matching/contexts.h"
 #include "transport/matching/matching_queue.h"
 #include "transport/matching/post_store.h"
+#include "transport/matching/rendezvous.h"
 #include "transport/matching/reports.h"
 #include "transport/shm/demand.h"
 #include "transport/shm/peer.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "transport/matching/message_transport.h"
+#include "transport/matching/rendezvous.h"
 
 namespace weft::tcp {
 

@@ -392,7 +392,7 @@ bool SharedConnection::take_rts(const Frame& frame) {
     if (lane != nullptr && lane->waiting != nullptr) {
         begin_rts(*lane, frame, bytes);
     } else if (is_wanted) {
-        Unexpected* message = lane != nullptr ? core_.unexpected.announce(bytes) : nullptr;
+        Unexpected* message = lane != nullptr ? core_.unexpected.take_without_room(bytes) : nullptr;
         if (message == nullptr) {
             core_.posts.lose_message(peer.rank, frame.stream);
             return true;

@@ -11,7 +11,7 @@
 
 #include "base/fifo.h"
 #include "base/lane_table.h"
-#include "transport/matching/message_transport.h"
+#include "transport/matching/rendezvous.h"
 #include "transport/tcp/core.h"
 #include "transport/tcp/lanes.h"
 #include "transport/tcp/link.h"
@@ -78,7 +78,6 @@ class SharedConnection final : public Link {
     static constexpr std::size_t frames_max = 16;
     static constexpr std::size_t queued_min = 8;  // there is always room to queue these
 
-    static bool is_notice(std::uint64_t stream) { return context_of(stream) == 0; }
     bool is_writing() const { return head_left_ > 0 || payload_left_ > 0; }
 
     // sending.cpp

@@ -69,8 +69,8 @@ struct Rendezvous {
 };
 
 // A frame that overtook an earlier one of its sender, and waits for that.
-struct Early {
-    Early* next = nullptr;
+struct FrameAside {
+    FrameAside* next = nullptr;
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
     bool is_lost = false;  // there was no memory for its bytes
@@ -94,7 +94,7 @@ struct Peer : message::PeerPart<Post>, PairLinks {
     bool has_ended = false;           // its process, at the last look
     std::vector<ucp_ep_h> endpoints;  // by link; made when a post first names the peer
     Transfer* transfers = nullptr;    // of posts whose buffers UCX has
-    Chain<Early> early;               // frames that came before their turn, in any order
+    Chain<FrameAside> aside;          // frames that came before their turn, in any order
     Coming coming;
     bool has_left = false;         // in good order
     bool has_thanked = false;      // for our bye

@@ -278,18 +278,18 @@ void UcxTransport::release(ucx::Rendezvous& arrival) {
         library().ucp_am_data_release(arrival.worker, descriptor);
 }
 
-void UcxTransport::drop_early(Peer& peer) {
-    while (!peer.early.empty()) {
-        ucx::Early* const early = peer.early.take_first();
-        release(early->rendezvous);
-        early_.release(early);
+void UcxTransport::drop_aside(Peer& peer) {
+    while (!peer.aside.empty()) {
+        ucx::FrameAside* const one = peer.aside.take_first();
+        release(one->rendezvous);
+        aside_.release(one);
     }
 }
 
 // Data that UCX has kept will not be received.
 void UcxTransport::drop_descriptors() {
     for (Peer& peer : peers_) {
-        drop_early(peer);
+        drop_aside(peer);
         peer.receives.for_each([&](LaneQueue& lane) {
             for (Unexpected* one = lane.unexpected.first; one != nullptr; one = one->next) {
                 if (one->descriptor == nullptr) continue;

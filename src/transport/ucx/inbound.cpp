@@ -33,7 +33,7 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
     if (frame.sequence == peer.next_taken && peer.is_met()) {
         ++peer.next_taken;
         self.take_frame(peer, frame, arrival);
-        if (!peer.early.empty()) self.take_early(peer);
+        if (!peer.aside.empty()) self.take_aside(peer);
     } else {
         self.put_aside(peer, frame, arrival);
     }
@@ -44,52 +44,52 @@ ucs_status_t UcxTransport::on_message(void* given, const void* header, std::size
 // in this callback: UCX 1.13 then takes away the connection that it is reading from, and crashes.
 void UcxTransport::put_aside(Peer& peer, const Frame& frame, FrameContent& arrival) {
     has_unmet_ |= !peer.is_met();
-    ucx::Early* const early = early_.announce(arrival.bytes);
-    if (early == nullptr) return lose(peer, WEFT_BROKEN_MEMORY);
-    early->frame = frame;
+    ucx::FrameAside* const one = aside_.take_without_room(arrival.bytes);
+    if (one == nullptr) return lose(peer, WEFT_BROKEN_MEMORY);
+    one->frame = frame;
     if (auto* const rendezvous = static_cast<ucx::Rendezvous*>(arrival.descriptor)) {
-        early->rendezvous = *rendezvous;
+        one->rendezvous = *rendezvous;
         rendezvous->descriptor = nullptr;
-    } else if (!early_.make_room(*early)) {
+    } else if (!aside_.make_room(*one)) {
         if (context_of(frame.stream) == 0) lose(peer, WEFT_BROKEN_MEMORY);
-        early->is_lost = true;
+        one->is_lost = true;
     } else if (arrival.bytes > 0) {
-        std::memcpy(early->data, arrival.data, arrival.bytes);
+        std::memcpy(one->data, arrival.data, arrival.bytes);
     }
-    peer.early.append(early);
+    peer.aside.append(one);
 }
 
 // Those whose turn has come. (Mostly they are in order themselves.)
-void UcxTransport::take_early(Peer& peer) {
+void UcxTransport::take_aside(Peer& peer) {
     for (bool has_taken = true; has_taken && !peer.lost;) {
         has_taken = false;
-        Chain<ucx::Early> rest;
-        while (!peer.early.empty()) {
-            ucx::Early* const early = peer.early.take_first();
-            if (peer.lost || early->frame.sequence != peer.next_taken) {
-                rest.append(early);
+        Chain<ucx::FrameAside> rest;
+        while (!peer.aside.empty()) {
+            ucx::FrameAside* const one = peer.aside.take_first();
+            if (peer.lost || one->frame.sequence != peer.next_taken) {
+                rest.append(one);
                 continue;
             }
             ++peer.next_taken;
             has_taken = true;
-            ucx::Rendezvous& here = early->rendezvous;
-            FrameContent arrival{early->data, early->bytes,
+            ucx::Rendezvous& here = one->rendezvous;
+            FrameContent arrival{one->data, one->bytes,
                                  here.descriptor != nullptr ? &here : nullptr};
-            if (early->is_lost)
-                lose_frame(peer, early->frame);
+            if (one->is_lost)
+                lose_frame(peer, one->frame);
             else
-                take_frame(peer, early->frame, arrival);
+                take_frame(peer, one->frame, arrival);
             release(here);
-            early_.release(early);
+            aside_.release(one);
         }
-        peer.early = rest;
+        peer.aside = rest;
     }
-    if (peer.lost) drop_early(peer);
+    if (peer.lost) drop_aside(peer);
 }
 
-void UcxTransport::take_early_of_unmet() {
+void UcxTransport::take_aside_of_unmet() {
     for (Peer& peer : peers_) {
-        if (!peer.is_met() && !peer.early.empty()) take_early(peer);
+        if (!peer.is_met() && !peer.aside.empty()) take_aside(peer);
     }
 }
 
@@ -101,7 +101,7 @@ void UcxTransport::lose_frame(Peer& peer, const Frame& frame) {
 
 void UcxTransport::take_frame(Peer& peer, const Frame& frame, FrameContent& arrival) {
     const bool has_message = frame.kind == FrameKind::eager || frame.kind == FrameKind::data ||
-                             frame.kind == FrameKind::direct;
+                             frame.kind == FrameKind::early_data;
     const bool is_rendezvous = arrival.descriptor != nullptr;
     const bool is_cut = has_message && is_rendezvous && arrival.bytes < frame.bytes;
     if ((has_message && arrival.bytes != frame.bytes && !is_cut) ||
@@ -125,8 +125,8 @@ void UcxTransport::take(Peer& peer, const Frame& frame, FrameContent& arrival) {
         case FrameKind::cts: return take_cts(peer, frame.ticket);
         case FrameKind::drop: return take_drop(peer, frame.ticket);
         case FrameKind::data: return take_data(peer, frame, arrival);
-        case FrameKind::grant: return take_grant(peer, frame);
-        case FrameKind::direct: return take_direct(peer, frame, arrival);
+        case FrameKind::early_cts: return take_early_cts(peer, frame);
+        case FrameKind::early_data: return take_early_data(peer, frame, arrival);
         case FrameKind::credit: return peer.credit.regain(frame.bytes);
         case FrameKind::bye: return take_bye(peer);
         case FrameKind::thanks: peer.has_thanked = true; return;
@@ -135,12 +135,13 @@ void UcxTransport::take(Peer& peer, const Frame& frame, FrameContent& arrival) {
     lose(peer, WEFT_BROKEN_TRANSPORT);
 }
 
-// The message of an RTS. Usually its receive is posted; a stale grant may have let it come earlier.
+// The message of an RTS. Usually its receive is posted; an early CTS for another receive may have
+// let it come before.
 void UcxTransport::take_data(Peer& peer, const Frame& frame, FrameContent& arrival) {
-    const auto place = std::ranges::find(peer.announced, frame.ticket, &Post::ticket);
-    if (place != peer.announced.end()) {
+    const auto place = std::ranges::find(peer.awaiting_data, frame.ticket, &Post::ticket);
+    if (place != peer.awaiting_data.end()) {
         Post& post = **place;
-        peer.announced.erase(place);
+        peer.awaiting_data.erase(place);
         if (post.bytes != frame.bytes) return lose(peer, WEFT_BROKEN_TRANSPORT);
         return receive_into(peer, peer.receives.find(post.stream), post, arrival);
     }
@@ -156,14 +157,15 @@ void UcxTransport::take_data(Peer& peer, const Frame& frame, FrameContent& arriv
     }
 }
 
-void UcxTransport::take_direct(Peer& peer, const Frame& frame, FrameContent& arrival) {
+void UcxTransport::take_early_data(Peer& peer, const Frame& frame, FrameContent& arrival) {
     const bool is_wanted = contexts_.wants(context_of(frame.stream));
     LaneQueue* lane = receiving_lane(peer, frame.stream, is_wanted);
     if (Post* post = lane != nullptr ? lane->match() : nullptr) {
         if (post->bytes == frame.bytes) return receive_into(peer, *lane, *post, arrival);
         finish(peer, *lane, *post, Outcome::mismatch(frame.bytes, post->bytes));
     } else if (is_wanted) {
-        Unexpected* message = lane != nullptr ? unexpected_.announce(frame.bytes) : nullptr;
+        Unexpected* message =
+            lane != nullptr ? unexpected_.take_without_room(frame.bytes) : nullptr;
         if (message == nullptr) return lose_message(peer, frame.stream);
         if (keep(message, arrival)) return lane->unexpected.append(message);
         unexpected_.release(message);

@@ -63,7 +63,7 @@ void UcxTransport::on_slot_sent(void* request, ucs_status_t status, void* given)
 }
 
 // Data that fits into a slot need not stay in the user's buffer. A larger message waits for the
-// next progress(), so that the grants of later posts leave before it: UCX queues them behind all
+// next progress(), so that the CTSs of later posts leave before it: UCX queues them behind all
 // bytes for that rank.
 bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
     if (post.bytes <= limits_.payload_max) return has_slot(peer, post.bytes);

@@ -71,7 +71,7 @@ UcxTransport::UcxTransport(Parts parts)
     }
     closing_.reserve(endpoints);
     // (The first frames that come too early need no memory.)
-    if (ucx::Early* const early = early_.announce(0)) early_.release(early);
+    if (ucx::FrameAside* const one = aside_.take_without_room(0)) aside_.release(one);
 }
 
 // Both ends say the same.
@@ -168,7 +168,7 @@ bool UcxTransport::progress() {
     for (const Ear& ear : ears_) moved |= library().ucp_worker_progress(ear.worker) > 0;
     is_progressing_ = false;
     if (std::exchange(has_unmet_, false)) [[unlikely]]
-        take_early_of_unmet();
+        take_aside_of_unmet();
     if (has_endpoints_to_close_ || !closing_.empty()) close_endpoints();
     if (has_left_over_) [[unlikely]] {
         idle_rounds_ = moved || !closing_.empty() ? 0 : idle_rounds_ + 1;
@@ -258,7 +258,7 @@ void UcxTransport::free_post(Post* post) {
 Usage UcxTransport::usage() const {
     Usage usage;
     usage.descriptors = own_descriptors;  // and UCX's, which it does not tell
-    usage.bytes = held_bytes() + early_.held_bytes();
+    usage.bytes = held_bytes() + aside_.held_bytes();
     for (const Peer& peer : peers_) {
         usage.descriptors += peer.life ? 1 : 0;
         usage.connections += peer.endpoints.size();

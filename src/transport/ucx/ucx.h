@@ -1,8 +1,9 @@
 // The transport over UCX: InfiniBand, RoCE, and whatever else UCX carries.
 //
-// Every frame is the header of an active message. A large message moves once its receive is posted,
-// by UCX's rendezvous between the users' buffers; over one link of TCP without, because UCX would
-// delay the message of the other direction.
+// Eager messages and rendezvous: matching/rendezvous.h. Every frame is the header of an active
+// message. A large message that is cleared moves by UCX's own rendezvous between the users'
+// buffers; over one link of TCP without, because UCX would delay the message of the other
+// direction.
 //
 // UCX cannot cancel a rendezvous that has begun. cancel_context() waits for it, for
 // WEFT_PEER_TIMEOUT at most: then the peer is given up, and its endpoint closed by force
@@ -129,7 +130,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     void say_goodbye();
     void end_worker();
     void drop_descriptors();
-    void drop_early(Peer& peer);
+    void drop_aside(Peer& peer);
     void give_up_coming(Peer& peer);
     void release_descriptor(void* descriptor);
     void release(ucx::Rendezvous& arrival);
@@ -154,12 +155,12 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
                                    void* data, std::size_t bytes, const ucp_am_recv_param_t* param);
     static void on_received(void* request, ucs_status_t status, std::size_t bytes, void* post);
     void put_aside(Peer& peer, const Frame& frame, FrameContent& arrival);
-    void take_early(Peer& peer);
-    void take_early_of_unmet();
+    void take_aside(Peer& peer);
+    void take_aside_of_unmet();
     void take_frame(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take(Peer& peer, const Frame& frame, FrameContent& arrival);
     void take_data(Peer& peer, const Frame& frame, FrameContent& arrival);
-    void take_direct(Peer& peer, const Frame& frame, FrameContent& arrival);
+    void take_early_data(Peer& peer, const Frame& frame, FrameContent& arrival);
     void lose_frame(Peer& peer, const Frame& frame);
     void take_piece(Peer& peer, FrameContent& arrival);
     ucx::Rendezvous* keep(ucx::Rendezvous& arrival);
@@ -181,7 +182,7 @@ class UcxTransport final : public MessageTransport<UcxTransport, ucx::Peer> {
     const ucx::Library& library_;
     std::vector<Ear> ears_;         // of the workers,
     std::vector<int> descriptors_;  // and theirs
-    UnexpectedStore<ucx::Early> early_;
+    UnexpectedStore<ucx::FrameAside> aside_;
     Pool<ucx::Transfer> transfers_;
     Pool<ucx::Rendezvous> rendezvous_;  // that are kept
 
