@@ -32,7 +32,7 @@ TEST(Frame, OnlyMessagesHavePayload) {
                 EXPECT_EQ(large.payload_bytes(), much);
                 EXPECT_EQ(small.payload_bytes(), 3u);
                 break;
-            case FrameKind::part:
+            case FrameKind::data:
                 EXPECT_EQ(large.payload_bytes(), part_bytes);
                 EXPECT_EQ(small.payload_bytes(), 3u);
                 break;

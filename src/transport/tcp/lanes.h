@@ -28,8 +28,8 @@ struct Post {
     std::uint64_t moved = 0;
     std::uint64_t message_bytes = 0;  // of the whole message; of another piece: its own
     Token token{};
-    bool has_cts = false;  // of a receive: a CTS has been sent for it
-    bool is_over = false;  // all of the message, and it waits to be reported
+    bool cts_sent = false;  // of a receive: for its message
+    bool is_over = false;   // all of the message, and it waits to be reported
     Outcome outcome{};
 
     // The pieces of a message; the first stands for it.
@@ -65,11 +65,11 @@ using LaneQueue = MatchingQueue<Post, Unexpected>;
 // `waiting` is the first post that is not wholly written.
 struct SendLane : LaneQueue {
     // The state of that one.
-    enum class Front : std::uint8_t { none, waiting, ready };
+    enum class Front : std::uint8_t { none, awaiting_cts, cleared };
 
     Front front = Front::none;
-    bool front_is_eager = false;  // when ready
-    std::uint32_t early_cts = 0;  // CTSs for messages that have not been posted
+    bool front_is_eager = false;  // when cleared
+    std::uint32_t early_cts = 0;  // for messages that have not been posted
 
     bool idle() const { return LaneQueue::idle() && early_cts == 0; }
 };
@@ -83,7 +83,7 @@ struct ReceiveLane : LaneQueue {
         Unexpected* message = nullptr;  // it is unexpected; or neither: it is dropped
     };
 
-    std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were granted to
+    std::uint32_t spare_cts = 0;  // CTSs sent, and not used by the message they were for
     Coming coming;
 
     bool idle() const { return LaneQueue::idle() && spare_cts == 0 && !coming.is_any; }

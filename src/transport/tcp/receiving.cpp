@@ -40,9 +40,9 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
         return Posted::done;
     }
     if (!is_notice(packed) && !has_room_for_control()) throw std::bad_alloc();
-    const bool grants_others = message == nullptr && peer.cuts(stream, data.size()) &&
+    const bool clears_others = message == nullptr && peer.cuts(stream, data.size()) &&
                                data.size() / peer.links_of(stream) <= early_bytes_max;
-    if (grants_others) reserve_others(packed);
+    if (clears_others) reserve_others(packed);
     Post& post = take_post(packed, data.data(), data.size(), token);
     Post* pieces = nullptr;
     if (message != nullptr) {
@@ -55,11 +55,11 @@ Posted SharedConnection::receive(StreamId stream, MutBytes data, Token token) {
     }
     // (A call may have lost the peer, and with it incomplete messages.)
     if (!lane.unexpected.empty()) {
-        begin(lane, post, pieces);
+        meet(lane, post, pieces);
     } else {
         core_.give_back_pieces(pieces);
         append(lane, post);
-        if (grants_others) grant_others(packed);
+        if (clears_others) clear_others(packed);
     }
     return Posted::pending;
 }
@@ -74,12 +74,12 @@ void SharedConnection::append(ReceiveLane& lane, Post& post) {
     // A call may have lost it.
     if (peer.lost) return end_all(lane, {.code = peer.loss});
     if (!post.stands_for_message() || post.message_bytes >= core_.settings.eager_threshold)
-        (void)grant_cts(lane, post);
+        (void)send_cts(lane, post);
 }
 
 // The other pieces of a message whose receive is posted need not wait for its RTS: one that comes
 // before it is kept. REQUIRES: reserve_others().
-void SharedConnection::grant_others(std::uint64_t stream) {
+void SharedConnection::clear_others(std::uint64_t stream) {
     const std::uint32_t links = peer.links_of(StreamId::unpack(stream));
     for (std::uint32_t i = 1; i < links && !peer.lost; ++i) {
         SharedConnection& other = connection_of(stream, i);
@@ -89,8 +89,8 @@ void SharedConnection::grant_others(std::uint64_t stream) {
     }
 }
 
-// The message is here, wholly or in part, or its RTS is.
-void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
+// The receive meets a message that is here, wholly or in part, or its RTS.
+void SharedConnection::meet(ReceiveLane& lane, Post& post, Post* pieces) {
     Unexpected* message = lane.unexpected.take_first();
     lane.posts.append(&post);
     if (!is_notice(lane.stream)) core_.expect(*this);
@@ -109,7 +109,7 @@ void SharedConnection::begin(ReceiveLane& lane, Post& post, Post* pieces) {
         in->unexpected = nullptr;
         in->post = into;
     }
-    if (message->is_rts) (void)grant_cts(lane, post);
+    if (message->is_rts) (void)send_cts(lane, post);
     release(message);
     begin_pieces(lane.stream, pieces, into);
     if (!fits)
@@ -166,7 +166,7 @@ void SharedConnection::begin_pieces(std::uint64_t stream, Post* pieces, Post* fi
         if (lane.unexpected.empty())
             other.append(lane, *piece);
         else
-            other.begin(lane, *piece, nullptr);
+            other.meet(lane, *piece, nullptr);
         piece = next;
     }
 }
@@ -186,11 +186,10 @@ void SharedConnection::let_drop(std::uint64_t stream, std::uint64_t message_byte
     }
 }
 
-// Grants the message of this receive a CTS; once. A message uses the lane's first CTS, even one
-// that was granted to a later message: that one then uses this one's. False: there is no memory for
-// it.
-bool SharedConnection::grant_cts(ReceiveLane& lane, Post& post) {
-    if (std::exchange(post.has_cts, true)) return true;
+// Sends a CTS for the message of this receive; once. A message uses the lane's first CTS, even one
+// for a later message: that one then uses this one's. False: there is no memory for it.
+bool SharedConnection::send_cts(ReceiveLane& lane, Post& post) {
+    if (std::exchange(post.cts_sent, true)) return true;
     if (lane.spare_cts == 0) return control(FrameKind::cts, lane.stream, 0);
     --lane.spare_cts;
     return true;
@@ -287,7 +286,7 @@ bool SharedConnection::take_frame(Wire& wire) {
     if (in != &wire) return false;
     switch (frame.kind) {
         case FrameKind::eager:
-        case FrameKind::part: return take_payload_frame(wire);
+        case FrameKind::data: return take_payload_frame(wire);
         case FrameKind::rts: return take_rts(frame);
         case FrameKind::cts:
             take_cts(frame.stream);
@@ -312,11 +311,11 @@ bool SharedConnection::take_payload_frame(Wire& wire) {
     if (lane != nullptr) {
         ReceiveLane::Coming& coming = lane->coming;
         if (!coming.is_any) {
-            if (!begin(*lane, frame)) return false;
+            if (!begin_message(*lane, frame)) return false;
         } else if (frame.kind == FrameKind::eager || coming.left != frame.bytes) {
             return false;
         } else {
-            take_cts_for(*lane);
+            use_cts(*lane);
         }
         wire.post = coming.post;
         wire.unexpected = coming.message;
@@ -332,11 +331,11 @@ bool SharedConnection::take_payload_frame(Wire& wire) {
 }
 
 // The first frame of a message. False: no peer would send it.
-bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
+bool SharedConnection::begin_message(ReceiveLane& lane, const Frame& frame) {
     const bool is_eager = frame.kind == FrameKind::eager;
     if (Post* post = lane.match()) {
-        if (!is_eager && !grant_cts(lane, *post)) core_.posts.lose_message(peer.rank, frame.stream);
-        if (is_eager && post->has_cts) ++lane.spare_cts;
+        if (!is_eager && !send_cts(lane, *post)) core_.posts.lose_message(peer.rank, frame.stream);
+        if (is_eager && post->cts_sent) ++lane.spare_cts;
         const bool fits = frame.bytes == post->message_bytes;
         // The first piece has an RTS before it; of the others it is known how long they are.
         if (post->stands_for_message() ? peer.cuts(StreamId::unpack(frame.stream), frame.bytes)
@@ -364,9 +363,9 @@ bool SharedConnection::begin(ReceiveLane& lane, const Frame& frame) {
     return true;
 }
 
-// A part of an unexpected message comes. If its RTS has not been answered, it has used a CTS that
-// was granted to another; if that one was cancelled, it is dropped.
-void SharedConnection::take_cts_for(ReceiveLane& lane) {
+// A part of an unexpected message comes. If its RTS has not been answered, it has used an early CTS
+// that was for another; if that one was cancelled, it is dropped.
+void SharedConnection::use_cts(ReceiveLane& lane) {
     Unexpected*& message = lane.coming.message;
     if (message == nullptr || !message->is_rts) return;
     const bool has_cts = lane.spare_cts > 0;
@@ -390,7 +389,7 @@ bool SharedConnection::take_rts(const Frame& frame) {
         bytes = Cut::of(frame.bytes, 0, peer.links_of(stream)).bytes;
     }
     if (lane != nullptr && lane->waiting != nullptr) {
-        begin_rts(*lane, frame, bytes);
+        answer_rts(*lane, frame, bytes);
     } else if (is_wanted) {
         Unexpected* message = lane != nullptr ? core_.unexpected.take_without_room(bytes) : nullptr;
         if (message == nullptr) {
@@ -407,8 +406,8 @@ bool SharedConnection::take_rts(const Frame& frame) {
     return true;
 }
 
-// The message of an RTS meets its receive.
-void SharedConnection::begin_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes) {
+// The message of an RTS has met its receive.
+void SharedConnection::answer_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes) {
     Post* pieces = nullptr;
     try {
         pieces = reserve_pieces(frame.stream, frame.bytes);
@@ -420,7 +419,7 @@ void SharedConnection::begin_rts(ReceiveLane& lane, const Frame& frame, std::uin
     const bool fits = frame.bytes == post.message_bytes;
     Post* const into = fits ? &post : nullptr;
     lane.coming = {true, bytes, into, nullptr};
-    if (!grant_cts(lane, post)) core_.posts.lose_message(peer.rank, frame.stream);
+    if (!send_cts(lane, post)) core_.posts.lose_message(peer.rank, frame.stream);
     begin_pieces(frame.stream, pieces, into);
     if (!fits) end(lane, post, Outcome::mismatch(frame.bytes, post.message_bytes));
 }
@@ -438,7 +437,7 @@ void SharedConnection::pay_credit(std::uint64_t credit) {
     if (due > 0 && !control(FrameKind::credit, 0, due)) credit_.take_back(due);
 }
 
-void SharedConnection::abandon_receives(std::uint64_t context) {
+void SharedConnection::cancel_receives(std::uint64_t context) {
     receives_.for_each([&](ReceiveLane& lane) {
         if (context_of(lane.stream) != context) return;
         for (const Post* post = lane.posts.first; post != nullptr; post = post->next) {
@@ -465,8 +464,8 @@ void SharedConnection::drop_unwanted_messages() {
 }
 
 void SharedConnection::cancel_context(std::uint64_t context) {
-    abandon_sends(context);
-    abandon_receives(context);
+    cancel_sends(context);
+    cancel_receives(context);
 }
 
 void SharedConnection::close_context(std::uint64_t context) {
@@ -503,7 +502,7 @@ void SharedConnection::break_posts() {
         lane.early_cts = 0;
     });
     controls_.clear();
-    ready_.clear();
+    cleared_.clear();
     head_left_ = 0;
     payload_left_ = 0;
     drop_payload();
@@ -514,7 +513,7 @@ void SharedConnection::break_posts() {
 
 std::size_t SharedConnection::held_bytes() const {
     return sizeof *this + sends_.held_bytes() + receives_.held_bytes() + controls_.held_bytes() +
-           ready_.held_bytes() + orphan_.capacity();
+           cleared_.held_bytes() + orphan_.capacity();
 }
 
 }  // namespace weft::tcp

@@ -23,7 +23,7 @@ Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
     core_.posts.reserve(packed);
     // With completions that are kept, `done` might overtake one of this lane.
     const bool at_once = out != nullptr && lane.posts.empty() && !is_writing() &&
-                         controls_.size() < frames_max && ready_.empty() &&
+                         controls_.size() < frames_max && cleared_.empty() &&
                          !core_.reports.has_kept() && may_send_eagerly(packed, data.size());
     if (at_once) {
         credit_.spend(data.size());
@@ -36,7 +36,7 @@ Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
     Post& post = take_post(packed, const_cast<std::byte*>(data.data()), data.size(), token);
     if (at_once) {
         append(lane, post);
-        lane.front = SendLane::Front::ready;
+        lane.front = SendLane::Front::cleared;
         lane.front_is_eager = true;
         writing_ = packed;
         return Posted::pending;
@@ -57,7 +57,7 @@ void SharedConnection::send(StreamId stream, Post& post) {
 SendLane& SharedConnection::reserve_send(std::uint64_t stream) {
     SendLane& lane = sends_.find(stream);
     if (is_notice(stream)) return lane;  // (The last room is for these, and they have no RTS.)
-    ready_.reserve(sends_.size() + 1);
+    cleared_.reserve(sends_.size() + 1);
     controls_.reserve(controls_.size() + 1);
     return lane;
 }
@@ -85,22 +85,22 @@ void SharedConnection::prepare_front(SendLane& lane) {
             controls_.push({FrameKind::rts, 0, post.message_bytes, lane.stream});
         }
         if (!has_cts) {
-            lane.front = SendLane::Front::waiting;
+            lane.front = SendLane::Front::awaiting_cts;
             return;
         }
         --lane.early_cts;
     }
-    lane.front = SendLane::Front::ready;
-    ready_.push(lane.stream);
+    lane.front = SendLane::Front::cleared;
+    cleared_.push(lane.stream);
 }
 
 void SharedConnection::take_cts(std::uint64_t stream) {
     if (!core_.contexts.wants(context_of(stream))) return;
     SendLane* lane = sends_.try_find(stream);
     if (lane == nullptr) return core_.posts.lose_message(peer.rank, stream);
-    if (lane->front == SendLane::Front::waiting) {
-        lane->front = SendLane::Front::ready;
-        ready_.push(stream);
+    if (lane->front == SendLane::Front::awaiting_cts) {
+        lane->front = SendLane::Front::cleared;
+        cleared_.push(stream);
     } else {
         ++lane->early_cts;
     }
@@ -159,12 +159,12 @@ void SharedConnection::put_controls() {
 bool SharedConnection::begin_frame() {
     put_controls();
     // (An RTS goes before its message.)
-    if (ready_.empty() || !controls_.empty()) return head_left_ > 0;
-    const std::uint64_t stream = ready_.front();
-    ready_.pop();
+    if (cleared_.empty() || !controls_.empty()) return head_left_ > 0;
+    const std::uint64_t stream = cleared_.front();
+    cleared_.pop();
     const SendLane& lane = sends_.find(stream);
     const Post& post = *lane.waiting;
-    put_frame({lane.front_is_eager ? FrameKind::eager : FrameKind::part, 0, post.bytes - post.moved,
+    put_frame({lane.front_is_eager ? FrameKind::eager : FrameKind::data, 0, post.bytes - post.moved,
                stream});
     payload_ = post.data == nullptr ? nullptr : post.data + post.moved;
     writing_ = stream;
@@ -180,7 +180,7 @@ void SharedConnection::end_frame() {
     Post& post = *lane.waiting;
     post.moved += writing_bytes_;
     if (post.moved < post.bytes) {
-        ready_.push(stream);
+        cleared_.push(stream);
         return;
     }
     lane.waiting = post.next;
@@ -253,15 +253,15 @@ void SharedConnection::write_frames() {
     out->watch_out(owes());
 }
 
-void SharedConnection::abandon_sends(std::uint64_t context) {
+void SharedConnection::cancel_sends(std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     sends_.for_each([&](const SendLane& lane) {
         // It was counted when it became ready, and will never be written.
-        if (is_of_context(lane.stream) && lane.front == SendLane::Front::ready &&
+        if (is_of_context(lane.stream) && lane.front == SendLane::Front::cleared &&
             lane.front_is_eager && writing_ != lane.stream)
             credit_.regain(Credit::cost_of(lane.waiting->bytes));
     });
-    ready_.remove_if(is_of_context);
+    cleared_.remove_if(is_of_context);
     controls_.remove_if([&](const Frame& frame) {
         return frame.kind == FrameKind::rts && is_of_context(frame.stream);
     });

@@ -1,4 +1,5 @@
-// A connection that all streams of a pair share: messages travel as frames (frame.h).
+// A connection that all streams of a pair share: messages travel as frames (wire.h), eager or by
+// rendezvous (matching/rendezvous.h).
 //
 // Thread safety: none.
 #pragma once
@@ -23,7 +24,7 @@ class SharedConnection final : public Link {
     SharedConnection(Core& core, Peer& p, std::uint32_t number)
         : Link(p, number), core_(core), credit_(core.credit_max) {
         controls_.reserve(queued_min);
-        ready_.reserve(queued_min);
+        cleared_.reserve(queued_min);
     }
 
     // A message that is not cut.
@@ -34,7 +35,7 @@ class SharedConnection final : public Link {
     // A message. REQUIRES: this is the connection of its first piece.
     Posted receive(StreamId stream, MutBytes data, Token token);
 
-    bool owes() const override { return is_writing() || !controls_.empty() || !ready_.empty(); }
+    bool owes() const override { return is_writing() || !controls_.empty() || !cleared_.empty(); }
     bool is_needed() const override { return expected > 0 || owes(); }
     void read(Wire& wire) override;
     void on_event(Wire& wire, std::uint32_t events) override;
@@ -96,16 +97,16 @@ class SharedConnection final : public Link {
     bool keep_payload();
     void drop_payload();
     void write_frames();
-    void abandon_sends(std::uint64_t context);
+    void cancel_sends(std::uint64_t context);
 
     // receiving.cpp
     void append(ReceiveLane& lane, Post& post);
-    void begin(ReceiveLane& lane, Post& post, Post* pieces);
-    bool begin(ReceiveLane& lane, const Frame& frame);
-    bool grant_cts(ReceiveLane& lane, Post& post);
-    void take_cts_for(ReceiveLane& lane);
+    void meet(ReceiveLane& lane, Post& post, Post* pieces);
+    bool begin_message(ReceiveLane& lane, const Frame& frame);
+    bool send_cts(ReceiveLane& lane, Post& post);
+    void use_cts(ReceiveLane& lane);
     void reserve_others(std::uint64_t stream);
-    void grant_others(std::uint64_t stream);
+    void clear_others(std::uint64_t stream);
     Post* reserve_pieces(std::uint64_t stream, std::uint64_t message_bytes);
     void begin_pieces(std::uint64_t stream, Post* pieces, Post* first);
     void let_drop(std::uint64_t stream, std::uint64_t message_bytes);
@@ -113,12 +114,12 @@ class SharedConnection final : public Link {
     bool take_frame(Wire& wire);
     bool take_payload_frame(Wire& wire);
     bool take_rts(const Frame& frame);
-    void begin_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes);
+    void answer_rts(ReceiveLane& lane, const Frame& frame, std::uint64_t bytes);
     void advance(Wire& wire, std::uint64_t bytes);
     void end_payload(Wire& wire);
     void pay_credit(std::uint64_t credit);
     void release(Unexpected* message);
-    void abandon_receives(std::uint64_t context);
+    void cancel_receives(std::uint64_t context);
 
     // posting.cpp
     Post& take_post(std::uint64_t stream, std::byte* data, std::uint64_t bytes, Token token);
@@ -135,8 +136,8 @@ class SharedConnection final : public Link {
     bool has_left_ = false;
     LaneTable<SendLane> sends_;
     LaneTable<ReceiveLane> receives_;
-    Fifo<Frame> controls_;       // frames without payload, which go first
-    Fifo<std::uint64_t> ready_;  // streams whose first send may be written, taking turns
+    Fifo<Frame> controls_;         // frames without payload, which go first
+    Fifo<std::uint64_t> cleared_;  // streams whose first send is cleared, taking turns
 
     std::array<std::byte, frames_max * Frame::header_bytes> head_;
     std::size_t head_bytes_ = 0;

@@ -1,10 +1,10 @@
 // The transport between nodes: lanes over TCP connections.
 //
-// A small message is sent eagerly; a credit bounds the receiver's unexpected messages. A large one
-// needs a CTS. The receiver sends one for every large receive when it is posted, without waiting
-// for an RTS, and in answer to an RTS. The k-th CTS on a lane is for its k-th message that needs
-// one: lanes are first in, first out, so an earlier receive is posted whenever a later one is. A
-// large message goes in parts; those of other lanes take turns with them.
+// Eager messages and rendezvous: matching/rendezvous.h. The k-th CTS on a lane is for its k-th
+// message that needs one, early or not: lanes are first in, first out, so an earlier receive is
+// posted whenever a later one is. Of the large messages of a lane one moves at a time; lanes take
+// turns. The header before a part says where it belongs, and the part is read straight into the
+// user's buffer.
 //
 // Where a pair of nodes has several links, pairs of ranks are striped across them
 // (common/dealing.h), and a large message is cut into a piece for each (lanes.h).

@@ -25,7 +25,7 @@ namespace weft::tcp {
 enum class FrameKind : std::uint8_t {
     welcome = 1,                     // the called rank's first frame: the connection is in use
     eager = MessageHeader::message,  // sent without a CTS; payload: `bytes`
-    part,    // a piece of a message that has a CTS; `bytes` of it were left before this piece
+    data,    // a part of a message that is cleared; `bytes` of it were left before this part
     rts,     // ready to send: a message of `bytes` waits at its sender
     cts,     // clear to send: the receiver is ready for the lane's next message that needs one
     credit,  // `bytes` of eager messages have been used up; of no lane
@@ -34,7 +34,7 @@ enum class FrameKind : std::uint8_t {
              // hangs up; `bytes`: 1 if it has given the caller up
 };
 
-// A part has as much payload as is left, at most this.
+// A part is as much as is left, at most this.
 inline constexpr std::uint64_t part_bytes = 128 * 1024;
 
 struct Frame {
@@ -49,7 +49,7 @@ struct Frame {
 
     std::uint64_t payload_bytes() const {
         if (kind == FrameKind::eager) return bytes;
-        if (kind == FrameKind::part) return bytes < part_bytes ? bytes : part_bytes;
+        if (kind == FrameKind::data) return bytes < part_bytes ? bytes : part_bytes;
         return 0;
     }
 
