@@ -644,11 +644,11 @@ class ShmHalfPushed : public ShmPushed {
         const std::uint64_t bytes = data_.size();
         write(shm::RecordKind::pushed, StreamId{1, 0}.packed(),
               std::as_bytes(std::span(&bytes, 1)));
-        write(shm::RecordKind::pushed_piece, 0, {data_.data(), half});
+        write(shm::RecordKind::pushed_part, 0, {data_.data(), half});
         poll(1);
     }
     void end() {
-        write(shm::RecordKind::pushed_piece, 0, {data_.data() + half, half});
+        write(shm::RecordKind::pushed_part, 0, {data_.data() + half, half});
         settle_down();
     }
 

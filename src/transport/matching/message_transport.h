@@ -39,7 +39,7 @@ class MessageTransport : public Transport {
     Posted post_recv(const Lane& from, MutBytes data, Token token) override;
     NextMessage next_on(const Lane& lane) override;
     std::uint64_t next_changes() const override { return unexpected_.taken() + losses_; }
-    std::uint64_t pieces_moved() const override { return pieces_moved_; }
+    std::uint64_t pieces_moved() const override { return parts_moved_; }
     bool has_work() const override { return owing_ > 0 || in_flight_ > 0 || reports_.has_kept(); }
     void cancel_context(std::uint64_t context) override;
     void open_context(std::uint64_t context) override { posts_.open_context(context); }
@@ -134,7 +134,7 @@ class MessageTransport : public Transport {
     message::SlotStore<Peer> slots_;
     std::size_t in_flight_ = 0;  // slots that the library has
     int owing_ = 0;              // peers that something is to be sent to
-    std::uint64_t pieces_moved_ = 0;
+    std::uint64_t parts_moved_ = 0;
     std::uint64_t losses_ = 0;  // of peers
 
   private:

@@ -80,7 +80,7 @@ bool MpiTransport::move(Peer& peer, Post& post, FrameKind kind) {
         .kind = kind, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket};
     if (!send_frame(peer, frame, {post.data + post.moved, bytes})) return false;
     post.moved += bytes;
-    ++pieces_moved_;
+    ++parts_moved_;
     if (post.moved < post.bytes)
         peer.cleared.push_front(&post);
     else
@@ -213,7 +213,7 @@ void MpiTransport::receive_part(Peer& peer, Post& post, Bytes payload) {
     if (payload.size() > post.bytes - post.moved) return lose(peer, WEFT_BROKEN_TRANSPORT);
     if (!payload.empty()) std::memcpy(post.data + post.moved, payload.data(), payload.size());
     post.moved += payload.size();
-    ++pieces_moved_;
+    ++parts_moved_;
     if (post.moved < post.bytes) return;
     std::erase(peer.awaiting_data, &post);
     finish(peer, peer.receives.find(post.stream), post);
@@ -224,7 +224,7 @@ void MpiTransport::keep_part(Peer& peer, Unexpected& message, Bytes payload) {
     if (payload.size() > message.bytes - message.moved) return lose(peer, WEFT_BROKEN_TRANSPORT);
     if (!payload.empty()) std::memcpy(message.data + message.moved, payload.data(), payload.size());
     message.moved += payload.size();
-    ++pieces_moved_;
+    ++parts_moved_;
     message.descriptor = message.moved < message.bytes ? &message : nullptr;
 }
 

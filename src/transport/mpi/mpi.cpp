@@ -86,11 +86,11 @@ std::size_t MpiTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
     bool has_paused = ticks() - polled_ticks_ > pause_ticks;
     for (int looks = 0; looks < looks_max; ++looks) {
-        const std::uint64_t pieces_before = pieces_moved_;
+        const std::uint64_t pieces_before = parts_moved_;
         take_back_slots();
         take_arrived();
         if (owing_ > 0) go_on_with_all();
-        const bool has_moved = pieces_moved_ != pieces_before;
+        const bool has_moved = parts_moved_ != pieces_before;
         if (reports_.is_full() || (!has_moved && !std::exchange(has_paused, false))) break;
     }
     polled_ticks_ = ticks();

@@ -44,7 +44,7 @@ inline void ShmTransport::take_payload(Peer& peer, const Post& post, std::size_t
     const std::size_t bytes = record->bytes;
     if (bytes < timed_bytes_min || post.combination.kernel != nullptr) [[likely]]
         return take_in(post.data, post.combination, offset, record->payload(), bytes);
-    copy_piece(peer.copies_out, post.data + offset, {record->payload(), bytes});
+    copy_part(peer.copies_out, post.data + offset, {record->payload(), bytes});
 }
 
 // False: a failure notice must stay until its receive is posted: there is no memory to keep it.
@@ -80,7 +80,7 @@ inline bool ShmTransport::take(Peer& peer, Record* record) {
         return take_eager(peer, record);
     switch (kind) {
         case RecordKind::pushed: take_pushed(peer, record); return true;
-        case RecordKind::pushed_piece: take_pushed_piece(peer, record); return true;
+        case RecordKind::pushed_part: take_pushed_part(peer, record); return true;
         case RecordKind::rts: return take_rts(peer, record);
         case RecordKind::data: take_data(peer, record); return true;
         case RecordKind::cts: return take_cts(peer, record);
@@ -135,7 +135,7 @@ bool ShmTransport::take_the_rest(Peer& peer) {
 
 std::size_t ShmTransport::poll(std::span<Completion> done) {
     reports_.begin(done);
-    const std::uint64_t pieces = counters_.pieces_moved;
+    const std::uint64_t parts = counters_.parts_moved;
     const std::size_t peers = peers_.size();
     for (std::size_t i = 0; i < peers; ++i) {
         if (reports_.is_full()) [[unlikely]] {
@@ -149,8 +149,8 @@ std::size_t ShmTransport::poll(std::span<Completion> done) {
         if (peer.has_work) work_on(peer);
     }
     if (polls_until_waking_ != 0) {
-        // A poll that moves pieces of large messages counts as many: it takes as long.
-        count_polls_before_waking(pieces == counters_.pieces_moved ? 1 : polls_before_waking / 2);
+        // A poll that moves parts of large messages counts as many: it takes as long.
+        count_polls_before_waking(parts == counters_.parts_moved ? 1 : polls_before_waking / 2);
     }
     if (reports_.count() == 0 && ++quiet_polls_ >= quiet_polls_max) {
         quiet_polls_ = 0;
@@ -228,7 +228,7 @@ Posted ShmTransport::post_recv_late(Peer& peer, Lane lane, MutBytes data,
     }
     queue.posts.append(post);
     if (message->is_rts) {
-        start_receive(peer, queue, post, message->rts);
+        answer_rts(peer, queue, post, message->rts);
     } else if (is_here) {
         settle(peer, queue, post, {});
     } else if (message->is_partial && message->bytes == data.size()) {
@@ -266,7 +266,7 @@ void ShmTransport::take_pushed(Peer& peer, Record* record) {
     }
 }
 
-void ShmTransport::take_pushed_piece(Peer& peer, Record* record) {
+void ShmTransport::take_pushed_part(Peer& peer, Record* record) {
     shm::Pushed& pushed = peer.pushed;
     const std::size_t bytes = record->bytes;
     WEFT_ASSERT(bytes <= pushed.bytes - pushed.offset);
@@ -276,7 +276,7 @@ void ShmTransport::take_pushed_piece(Peer& peer, Record* record) {
         shm::copy_bytes(pushed.message->data + pushed.offset, record->payload(), bytes);
     }
     pushed.offset += bytes;
-    ++counters_.pieces_moved;
+    ++counters_.parts_moved;
     if (pushed.offset < pushed.bytes) return;
     if (pushed.message != nullptr) pushed.message->is_partial = false;
     if (pushed.post != nullptr) settle(peer, peer.receives.find(pushed.stream), pushed.post, {});
@@ -288,12 +288,12 @@ bool ShmTransport::take_rts(Peer& peer, Record* record) {
     std::memcpy(&from, record->payload(), sizeof from);
     LaneQueue* lane = peer.receives.try_find(record->id);
     Post* post = lane != nullptr ? lane->match() : nullptr;
-    if (post == nullptr && !is_wanted(record->id)) return dismiss(peer, from);
+    if (post == nullptr && !is_wanted(record->id)) return send_drop(peer, from);
     try {
         if (post != nullptr)
-            start_receive(peer, *lane, post, from);
+            answer_rts(peer, *lane, post, from);
         else
-            keep_announced(peer, lane, from);
+            keep_rts(peer, lane, from);
     } catch (const std::bad_alloc&) {
         lose_message(peer, record->id);
     }
@@ -302,19 +302,19 @@ bool ShmTransport::take_rts(Peer& peer, Record* record) {
 
 // The message will not be received; its sender must not wait forever. False: that cannot be said
 // now.
-bool ShmTransport::dismiss(Peer& peer, const Rts& from) {
+bool ShmTransport::send_drop(Peer& peer, const Rts& from) {
     if (!has_room_for_controls(peer)) return false;
     send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
     return true;
 }
 
-void ShmTransport::keep_announced(Peer& peer, LaneQueue* lane, const Rts& from) {
+void ShmTransport::keep_rts(Peer& peer, LaneQueue* lane, const Rts& from) {
     reserve_controls(peer);
     Unexpected* message = lane != nullptr ? unexpected_.take_without_room(from.bytes) : nullptr;
     if (message == nullptr) throw std::bad_alloc();
     message->is_rts = true;
     message->rts = from;
-    ++announced_;
+    ++rts_kept_;
     lane->unexpected.append(message);
 }
 
@@ -325,7 +325,7 @@ void ShmTransport::reserve_transfer(Peer& peer) {
     reserve_controls(peer);
 }
 
-void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const Rts& from) {
+void ShmTransport::answer_rts(Peer& peer, LaneQueue& lane, Post* post, const Rts& from) {
     reserve_transfer(peer);
     if (from.bytes != post->bytes) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(from.transfer)});
@@ -340,12 +340,12 @@ void ShmTransport::start_receive(Peer& peer, LaneQueue& lane, Post* post, const 
         peer.pulls.push(id);
         peer.has_work = true;
     } else {
-        push_through_ring(id, transfer);
+        send_cts(id, transfer);
     }
 }
 
 // Asks the sender to stream the message from its beginning.
-void ShmTransport::push_through_ring(SlotId id, ReceiveTransfer& transfer) {
+void ShmTransport::send_cts(SlotId id, ReceiveTransfer& transfer) {
     transfer.offset = 0;
     send_control(
         *transfer.peer,
@@ -361,7 +361,7 @@ void ShmTransport::take_data(Peer& peer, Record* record) {
     const Post& post = *transfer->post;
     take_payload(peer, post, transfer->offset, record);
     transfer->offset += record->bytes;
-    ++counters_.pieces_moved;
+    ++counters_.parts_moved;
     if (transfer->offset == transfer->post->bytes) {
         ++counters_.large_by_ring;
         finish_receive(id, {});
@@ -386,7 +386,7 @@ bool ShmTransport::still_readable(const ReceiveTransfer& transfer) const {
 }
 
 // Reads the next part of the first pull. False: nothing is left to do now.
-bool ShmTransport::pull_piece(Peer& peer) {
+bool ShmTransport::pull_part(Peer& peer) {
     const SlotId id = peer.pulls.front();
     ReceiveTransfer& transfer = *receives_.find(id);
     const Post& post = *transfer.post;
@@ -402,11 +402,11 @@ bool ShmTransport::pull_piece(Peer& peer) {
                 ++counters_.vm_readv_refusals;
             }
             peer.pulls.pop();
-            push_through_ring(id, transfer);
+            send_cts(id, transfer);
             return !peer.pulls.empty();
         }
         transfer.offset += static_cast<std::size_t>(moved);
-        ++counters_.pieces_moved;
+        ++counters_.parts_moved;
         if (transfer.offset < post.bytes) return true;
     }
     peer.pulls.pop();
@@ -439,7 +439,7 @@ Unexpected* ShmTransport::keep_unexpected(Peer& peer, LaneQueue* lane, std::size
 
 void ShmTransport::release(Peer& peer, Unexpected* message) {
     if (message->is_rts) {
-        --announced_;
+        --rts_kept_;
     } else {
         peer.unexpected_bytes -= sizeof(Unexpected) + message->bytes;
         peer.in.report_unexpected(peer.unexpected_bytes);
@@ -447,7 +447,7 @@ void ShmTransport::release(Peer& peer, Unexpected* message) {
     unexpected_.release(message);
 }
 
-void ShmTransport::abandon_receives(Peer& peer, std::uint64_t context) {
+void ShmTransport::cancel_receives(Peer& peer, std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
     auto end_transfer = [&](std::uint64_t transfer) {
         send_control(peer, {.kind = RecordKind::finished, .about = SlotId::unpack(transfer)});
@@ -462,7 +462,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint64_t context) {
         peer.pushed.post = nullptr;
         peer.pushed.message = nullptr;
     }
-    // Further pieces in the ring find no transfer and are dropped.
+    // Further parts in the ring find no transfer and are dropped.
     receives_.for_each([&](SlotId id, ReceiveTransfer& transfer) {
         if (transfer.peer == &peer && is_of_context(transfer.post->stream)) receives_.remove(id);
     });
@@ -480,7 +480,7 @@ void ShmTransport::abandon_receives(Peer& peer, std::uint64_t context) {
 void ShmTransport::drop_unwanted_messages(Peer& peer) {
     peer.receives.for_each([&](LaneQueue& lane) {
         if (lane.unexpected.first != nullptr && !is_wanted(lane.stream))
-            abandon_receives(peer, context_of(lane.stream));
+            cancel_receives(peer, context_of(lane.stream));
     });
 }
 

@@ -1,7 +1,7 @@
-// The sending half: eager messages and RTSs into the peer's ring, then pieces of large messages.
+// The sending half: eager messages and RTSs into the peer's ring, then parts of large messages.
 //
 // Towards one peer, records go out in this order: sends in posting order, answers about transfers,
-// pieces of large messages. So no answer overtakes the failure notice that explains it. Pieces use
+// parts of large messages. So no answer overtakes the failure notice that explains it. Parts use
 // only part of the ring, so that small messages of other lanes always find room between them.
 #include <algorithm>
 #include <cstring>
@@ -48,7 +48,7 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
     if (data.size() < timed_bytes_min) [[likely]]
         shm::copy_bytes(record->payload(), data.data(), data.size());
     else
-        copy_piece(peer.copies_in, record->payload(), data);
+        copy_part(peer.copies_in, record->payload(), data);
     peer.out.publish(record, RecordKind::eager, stream, data.size());
     put_off_waking(peer);
     if (is_notice(stream)) [[unlikely]]
@@ -60,9 +60,9 @@ inline bool ShmTransport::write_eager(Peer& peer, std::uint64_t stream, Bytes da
 
 // Writes all of a medium message, if the ring has room for it. False: nothing was written.
 bool ShmTransport::push(Peer& peer, std::uint64_t stream, Bytes data) {
-    const std::size_t pieces = (data.size() + peer.piece_bytes - 1) / peer.piece_bytes;
+    const std::size_t parts = (data.size() + peer.part_bytes - 1) / peer.part_bytes;
     const std::size_t spans =
-        shm::record_span(sizeof(std::uint64_t)) + (pieces + 1) * shm::record_span(peer.piece_bytes);
+        shm::record_span(sizeof(std::uint64_t)) + (parts + 1) * shm::record_span(peer.part_bytes);
     if (spans > peer.window_bytes) return false;
     if (peer.out.in_flight() + spans > peer.window_bytes &&
         peer.out.refresh_in_flight() + spans > peer.window_bytes)
@@ -76,13 +76,13 @@ bool ShmTransport::push(Peer& peer, std::uint64_t stream, Bytes data) {
     WEFT_ASSERT(record != nullptr);
     std::memcpy(record->payload(), &bytes, sizeof bytes);
     peer.out.publish(record, RecordKind::pushed, stream, sizeof bytes);
-    for (std::size_t at = 0; at < data.size(); at += peer.piece_bytes) {
-        const Bytes piece = data.subspan(at, std::min(peer.piece_bytes, data.size() - at));
-        record = peer.out.reserve(piece.size());
+    for (std::size_t at = 0; at < data.size(); at += peer.part_bytes) {
+        const Bytes part = data.subspan(at, std::min(peer.part_bytes, data.size() - at));
+        record = peer.out.reserve(part.size());
         WEFT_ASSERT(record != nullptr);
-        copy_piece(peer.copies_in, record->payload(), piece);
-        peer.out.publish(record, RecordKind::pushed_piece, 0, piece.size());
-        ++counters_.pieces_moved;
+        copy_part(peer.copies_in, record->payload(), part);
+        peer.out.publish(record, RecordKind::pushed_part, 0, part.size());
+        ++counters_.parts_moved;
     }
     ++counters_.large_pushed;
     put_off_waking(peer);
@@ -106,20 +106,20 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
         peer.eager_threshold = eager_threshold(*peer.parts.segment);
     // Failure notices must precede the cancellations that they explain, and are short.
     const bool is_eager =
-        is_notice(stream) ? data.size() <= peer.piece_bytes : data.size() < peer.eager_threshold;
+        is_notice(stream) ? data.size() <= peer.part_bytes : data.size() < peer.eager_threshold;
     // Pending sends of other lanes only matter if they wait for room in the ring.
     const bool is_next =
-        queue.idle() && peer.controls.empty() && peer.unwritten.empty() && !reports_.has_kept();
+        queue.idle() && peer.controls.empty() && peer.waiting.empty() && !reports_.has_kept();
     if (is_eager && is_next && write_eager(peer, stream, data)) return Posted::done;
     const bool may_push = (uses_demands_ || pushes_medium_) && peer.eager_threshold > 0 &&
                           settings_.large != LargeMethod::vm_readv &&
                           data.size() <= pushed_bytes_max;
     if (!is_eager && is_next && may_push && push(peer, stream, data)) return Posted::done;
 
-    peer.unwritten.reserve(peer.unwritten.size() + 1);
+    peer.waiting.reserve(peer.waiting.size() + 1);
     if (!is_eager) {
         sends_.reserve();
-        peer.streams.reserve(peer.sends_pending + 1);
+        peer.cleared.reserve(peer.sends_pending + 1);
         reserve_controls(peer);
     }
     Post* post = posts_.take(stream);
@@ -136,7 +136,7 @@ Posted ShmTransport::post_send_slowly(Peer& peer, Lane lane, Bytes data, Token t
     }
     queue.posts.append(post);
     ++peer.sends_pending;
-    peer.unwritten.push(post);
+    peer.waiting.push(post);
     peer.has_work = true;
     flush(peer);
     return Posted::pending;
@@ -174,7 +174,7 @@ bool ShmTransport::write_control(Peer& peer, const Control& control) {
 
 // There must always be room for one about each transfer and each message that waits at its sender.
 void ShmTransport::reserve_controls(Peer& peer) {
-    peer.controls.reserve(peer.controls.size() + sends_.size() + receives_.size() + announced_ + 1);
+    peer.controls.reserve(peer.controls.size() + sends_.size() + receives_.size() + rts_kept_ + 1);
 }
 
 bool ShmTransport::has_room_for_controls(Peer& peer) {
@@ -189,45 +189,45 @@ bool ShmTransport::has_room_for_controls(Peer& peer) {
 // REQUIRES: there is room for it.
 void ShmTransport::send_control(Peer& peer, const Control& control) {
     if (peer.lost) return;
-    if (peer.controls.empty() && peer.unwritten.empty() && write_control(peer, control)) return;
+    if (peer.controls.empty() && peer.waiting.empty() && write_control(peer, control)) return;
     peer.controls.push(control);
     peer.has_work = true;
 }
 
 // Out of line, to keep it out of the code for small messages.
-[[gnu::noinline]] void ShmTransport::copy_piece(CopyChoices& choices, std::byte* to, Bytes piece) {
-    CopyChoice& choice = choices.of(piece.size());
+[[gnu::noinline]] void ShmTransport::copy_part(CopyChoices& choices, std::byte* to, Bytes part) {
+    CopyChoice& choice = choices.of(part.size());
     CopyChoice::Turn turn;
-    if (piece.size() >= timed_bytes_min) turn = choice.next();
+    if (part.size() >= timed_bytes_min) turn = choice.next();
 
     const std::uint64_t begin = turn.timed ? ticks() : 0;
     switch (turn.how) {
-        case CopyBy::loop: shm::copy_bytes(to, piece.data(), piece.size()); break;
-        case CopyBy::string: shm::copy_string(to, piece.data(), piece.size()); break;
-        case CopyBy::streaming: shm::copy_streaming(to, piece.data(), piece.size()); break;
+        case CopyBy::loop: shm::copy_bytes(to, part.data(), part.size()); break;
+        case CopyBy::string: shm::copy_string(to, part.data(), part.size()); break;
+        case CopyBy::streaming: shm::copy_streaming(to, part.data(), part.size()); break;
     }
-    if (turn.timed) choice.took(turn.how, ticks() - begin, piece.size());
+    if (turn.timed) choice.took(turn.how, ticks() - begin, part.size());
 }
 
-// Writes the next piece of the first large send. False: there is no room for it.
-bool ShmTransport::write_piece(Peer& peer) {
-    const SlotId id = peer.streams.front();
+// Writes the next part of the first large send. False: there is no room for it.
+bool ShmTransport::write_part(Peer& peer) {
+    const SlotId id = peer.cleared.front();
     SendTransfer& transfer = *sends_.find(id);
     const Post& post = *transfer.post;
-    const std::size_t bytes = std::min(peer.piece_bytes, post.bytes - transfer.offset);
+    const std::size_t bytes = std::min(peer.part_bytes, post.bytes - transfer.offset);
     const std::size_t in_flight_max = peer.window_bytes - shm::record_span(bytes);
     if (peer.out.in_flight() > in_flight_max && peer.out.refresh_in_flight() > in_flight_max &&
         !peer.out.ask_until_in_flight(in_flight_max))
         return false;
     Record* record = reserve(peer.out, bytes);
     if (record == nullptr) return false;
-    copy_piece(peer.copies_in, record->payload(), {post.data + transfer.offset, bytes});
+    copy_part(peer.copies_in, record->payload(), {post.data + transfer.offset, bytes});
     peer.out.publish(record, RecordKind::data, transfer.receiver.packed(), bytes);
     put_off_waking(peer);
     transfer.offset += bytes;
-    ++counters_.pieces_moved;
+    ++counters_.parts_moved;
     if (transfer.offset == post.bytes) {
-        peer.streams.pop();
+        peer.cleared.pop();
         finish_send(transfer, id);
     }
     return true;
@@ -235,13 +235,13 @@ bool ShmTransport::write_piece(Peer& peer) {
 
 // Writes queued records, a bounded amount. False: nothing is queued, or there is no room.
 bool ShmTransport::flush(Peer& peer) {
-    for (; !peer.unwritten.empty(); peer.unwritten.pop())
-        if (!write_post(peer, peer.unwritten.front())) return false;
+    for (; !peer.waiting.empty(); peer.waiting.pop())
+        if (!write_post(peer, peer.waiting.front())) return false;
     for (; !peer.controls.empty(); peer.controls.pop())
         if (!write_control(peer, peer.controls.front())) return false;
-    for (std::size_t bytes = 0; !peer.streams.empty(); bytes += peer.piece_bytes) {
+    for (std::size_t bytes = 0; !peer.cleared.empty(); bytes += peer.part_bytes) {
         if (bytes >= peer.window_bytes) return true;
-        if (!write_piece(peer)) return false;
+        if (!write_part(peer)) return false;
     }
     return false;
 }
@@ -270,7 +270,7 @@ bool ShmTransport::take_cts(Peer& peer, Record* record) {
     const SlotId id = SlotId::unpack(record->id);
     if (SendTransfer* transfer = sends_.find(id)) {
         transfer->receiver = SlotId::unpack(receiver);
-        peer.streams.push(id);
+        peer.cleared.push(id);
         peer.has_work = true;
         return true;
     }
@@ -279,10 +279,10 @@ bool ShmTransport::take_cts(Peer& peer, Record* record) {
     return true;
 }
 
-void ShmTransport::abandon_sends(Peer& peer, std::uint64_t context) {
+void ShmTransport::cancel_sends(Peer& peer, std::uint64_t context) {
     auto is_of_context = [&](std::uint64_t stream) { return context_of(stream) == context; };
-    peer.unwritten.remove_if([&](const Post* post) { return is_of_context(post->stream); });
-    peer.streams.remove_if([&](SlotId id) {
+    peer.waiting.remove_if([&](const Post* post) { return is_of_context(post->stream); });
+    peer.cleared.remove_if([&](SlotId id) {
         const SendTransfer& transfer = *sends_.find(id);
         if (!is_of_context(transfer.post->stream)) return false;
         send_control(peer, {.kind = RecordKind::revoked, .about = transfer.receiver});

@@ -31,11 +31,11 @@ struct Control {
     SlotId own{};    // of a CTS: the receiver's transfer
 };
 
-// A message that the peer pushes: where its next piece goes.
+// A message that the peer pushes: where its next part goes.
 struct Pushed {
     std::uint64_t stream = 0;
     Post* post = nullptr;           // its receive; or
-    Unexpected* message = nullptr;  // it is unexpected; or neither: its pieces are dropped
+    Unexpected* message = nullptr;  // it is unexpected; or neither: its parts are dropped
     std::size_t offset = 0;
     std::size_t bytes = 0;
 };
@@ -50,7 +50,7 @@ struct Peer {
     std::uint32_t armed_seen = 0;      // when we last looked, and did not wake it
     std::size_t eager_threshold = 0;   // bytes; 0 while it is far behind
     std::size_t unexpected_bytes = 0;  // of its messages
-    std::size_t piece_bytes = 0;       // of a large message, at most, in one record
+    std::size_t part_bytes = 0;        // of a large message, at most, in one record
     std::size_t window_bytes = 0;      // of large messages under way; the rest is for others
     std::size_t sends_pending = 0;
     bool lost = false;      // dead or gone: nothing can be sent, nothing more will come
@@ -60,8 +60,8 @@ struct Peer {
 
     Pushed pushed;
     Fifo<Control> controls;  // records there was no room for
-    Fifo<Post*> unwritten;   // sends there was no room for, in posting order
-    Fifo<SlotId> streams;    // large sends whose receiver is ready, first come first served
+    Fifo<Post*> waiting;     // sends there was no room for, in posting order
+    Fifo<SlotId> cleared;    // large sends that have their CTS, first come first served
     Fifo<SlotId> pulls;      // large receives by vm_readv, likewise
     CopyChoices copies_in{has_streaming_stores ? 3u : 2u};  // into its ring
     CopyChoices copies_out{2};                              // out of the ring from it

@@ -23,7 +23,7 @@
 
 namespace weft::shm {
 
-// Which instructions copy the pieces of messages into a peer's ring, and out of the own one; chosen
+// Which instructions copy the parts of messages into a peer's ring, and out of the own one; chosen
 // by timing them.
 //
 // An ordinary store first fetches the line from the cache that used it last. The processor's string
@@ -32,7 +32,7 @@ namespace weft::shm {
 // others. On some processors it is slow where source and destination are aligned differently.
 // Streaming stores go to memory and fetch nothing. They cost the reader more than the writer sees:
 // they must be better by a factor. Where the ranks run is unknown, and can change. So every fourth
-// piece is timed, now and then with another way to copy.
+// part is timed, now and then with another way to copy.
 enum class CopyBy : std::uint8_t { loop, string, streaming };
 
 class CopyChoice {
@@ -50,7 +50,7 @@ class CopyChoice {
         bool timed = false;
     };
 
-    // For the next piece.
+    // For the next part.
     Turn next() {
         const std::uint32_t turn = turn_++;
         if (turn % timed_every != 0) [[likely]]
@@ -62,7 +62,7 @@ class CopyChoice {
         return {static_cast<CopyBy>((static_cast<std::uint32_t>(best_) + other) % ways_), true};
     }
 
-    // The time of a piece. One measurement says little, as the thread may have been
+    // The time of a part. One measurement says little, as the thread may have been
     // interrupted: it can halve the known time of its way, or add a quarter.
     void took(CopyBy how, std::uint64_t ticks, std::size_t bytes) {
         std::uint64_t& known = ticks_of(how);
@@ -87,7 +87,7 @@ class CopyChoice {
     std::array<std::uint64_t, 3> ticks_{};  // of 1,024 bytes; 0: not known
 };
 
-// The string instruction has a start-up time: what is best for pieces of 16 KiB is not for 4 KiB.
+// The string instruction has a start-up time: what is best for parts of 16 KiB is not for 4 KiB.
 class CopyChoices {
   public:
     explicit CopyChoices(std::uint32_t ways = 3) : short_(ways), long_(ways) {}
@@ -110,11 +110,11 @@ enum class RecordKind : std::uint32_t {
     none = 0,
     skip = 0x57f70001,  // a pattern no accidental zero or small number looks like
     eager,              // a message; id: stream
-    pushed,             // a message, in pieces that follow at once: how many bytes; id: stream
-    pushed_piece,       // of the message that is being pushed
+    pushed,             // a message, in parts that follow at once: how many bytes; id: stream
+    pushed_part,        // of the message that is being pushed
     rts,                // ready to send: a large message waits at its sender; id: stream
     cts,                // clear to send: the receiver is ready; id: sender's transfer
-    data,               // a piece of a large message; id: receiver's transfer
+    data,               // a part of a large message; id: receiver's transfer
     finished,           // the receiver needs nothing more; id: sender's transfer
     revoked,            // the sender has cancelled the transfer; id: receiver's transfer
 };

@@ -10,7 +10,7 @@ namespace weft::shm {
 
 // How the bytes of a large message get to its receiver.
 enum class LargeMethod : std::uint8_t {
-    ring,      // in pieces through the ring: two copies, on both cores at once; how they are made
+    ring,      // in parts through the ring: two copies, on both cores at once; how they are made
                // is measured
     vm_readv,  // by process_vm_readv: one copy, by the receiver alone
 };

@@ -27,7 +27,7 @@ using shm::SlotId;
 namespace {
 
 constexpr Sleeper sleeper_kinds[] = {Sleeper::thread, Sleeper::waiter};
-constexpr std::size_t piece_bytes_max = 16 * 1024;
+constexpr std::size_t part_bytes_max = 16 * 1024;
 constexpr std::size_t queued_min = 16;  // there is always room to queue these for a peer
 // A rank that starts an operation and waits for it at once looks asleep to its peers for at most
 // this time. Looking again is cheaper than ringing its doorbell.
@@ -65,7 +65,7 @@ ShmTransport::ShmTransport(Parts parts)
         peer.out = RingWriter(peer.parts.segment->ring(index_));
         peer.armed = &peer.parts.segment->header().armed;
         peer.eager_threshold = eager_threshold(*peer.parts.segment);
-        peer.piece_bytes = std::min(piece_bytes_max, ring_bytes / 8);
+        peer.part_bytes = std::min(part_bytes_max, ring_bytes / 8);
         peer.window_bytes = ring_bytes / 2;
         peer.can_pull = peer.parts.pid != 0;
         by_rank_[static_cast<std::size_t>(peer.parts.rank)] = &peer;
@@ -82,7 +82,7 @@ ShmTransport::ShmTransport(Parts parts)
     }
     demands_ = {index_, std::move(boards)};
     for (Peer& peer : peers_) {
-        peer.unwritten.reserve(queued_min);
+        peer.waiting.reserve(queued_min);
         peer.controls.reserve(queued_min);
     }
 }
@@ -124,9 +124,9 @@ Abilities ShmTransport::abilities() const {
 // Moves queued work for the peer, a bounded amount. False: nothing is queued, or all of it waits
 // for the peer.
 bool ShmTransport::work_on(Peer& peer) {
-    const bool more_to_pull = !peer.pulls.empty() && pull_piece(peer);
+    const bool more_to_pull = !peer.pulls.empty() && pull_part(peer);
     const bool more_to_write = flush(peer);
-    peer.has_work = !peer.controls.empty() || !peer.unwritten.empty() || !peer.streams.empty() ||
+    peer.has_work = !peer.controls.empty() || !peer.waiting.empty() || !peer.cleared.empty() ||
                     !peer.pulls.empty();
     return more_to_pull || more_to_write;
 }
@@ -340,8 +340,8 @@ void ShmTransport::lose(Peer& peer) {
     ++losses_;
     peer.has_work = false;
     peer.controls.clear();
-    peer.unwritten.clear();
-    peer.streams.clear();
+    peer.waiting.clear();
+    peer.cleared.clear();
     peer.pulls.clear();
     sends_.for_each([&](SlotId id, SendTransfer& transfer) {
         if (transfer.peer == &peer) end_send_transfer(id);
@@ -379,8 +379,8 @@ void ShmTransport::cancel_context(std::uint64_t context) {
     contexts_.remove(context);
     reports_.forget(context);
     for (Peer& peer : peers_) {
-        abandon_sends(peer, context);
-        abandon_receives(peer, context);
+        cancel_sends(peer, context);
+        cancel_receives(peer, context);
     }
     posts_.refill();
 }

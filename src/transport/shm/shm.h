@@ -1,10 +1,10 @@
 // The transport between ranks of one node: rings in shared memory.
 //
-// An eager message is copied into the receiver's ring, and with that it is sent. Where ranks share
-// cores with each other or their threads, so are medium messages, in pieces (pushed). For a larger
-// one, and for every message to a receiver that is far behind, an RTS goes into the ring. When the
-// receive is posted, the receiver answers with a CTS, and the bytes come in pieces through the
-// ring; or it fetches them with process_vm_readv, if the settings say so.
+// Eager messages and rendezvous: matching/rendezvous.h. An eager message is copied into the
+// receiver's ring, and with that it is sent. Where ranks share cores with each other or their
+// threads, so are medium messages, in parts (pushed). Larger messages, and all to a receiver that
+// is far behind, move by rendezvous: in parts through the ring. Or, instead of a CTS, the receiver
+// fetches the bytes with process_vm_readv, if the settings say so.
 //
 // Thread safety: none; the progress engine's lock covers every call. Nothing here blocks. A steady
 // state allocates nothing.
@@ -50,7 +50,7 @@ class ShmTransport final : public Transport, public Combining {
         std::uint64_t vm_readv_refusals = 0;  // peers whose memory turned out not to be readable
         std::uint64_t doorbells_rung = 0;     // for new records
         std::uint64_t rung_on_demand = 0;
-        std::uint64_t pieces_moved = 0;
+        std::uint64_t parts_moved = 0;
         std::uint64_t unexpected_bytes_max = 0;  // of one peer
     };
 
@@ -86,7 +86,7 @@ class ShmTransport final : public Transport, public Combining {
     bool wake_peers() override;
     bool has_work() const override;
     void list_owed(std::vector<Rank>& peers) const override;
-    std::uint64_t pieces_moved() const override { return counters_.pieces_moved; }
+    std::uint64_t pieces_moved() const override { return counters_.parts_moved; }
     void cancel_context(std::uint64_t context) override;
     void open_context(std::uint64_t context) override { posts_.open_context(context); }
     void close_context(std::uint64_t context) override;
@@ -128,7 +128,7 @@ class ShmTransport final : public Transport, public Combining {
     }
     void reserve_controls(Peer& peer);
     bool has_room_for_controls(Peer& peer);
-    bool dismiss(Peer& peer, const shm::Rts& from);
+    bool send_drop(Peer& peer, const shm::Rts& from);
     void lose_message(const Peer& peer, std::uint64_t stream) {
         posts_.lose_message(peer.parts.rank, stream);
     }
@@ -178,14 +178,14 @@ class ShmTransport final : public Transport, public Combining {
     bool push(Peer& peer, std::uint64_t stream, Bytes data);
     bool write_post(Peer& peer, shm::Post* post);
     bool write_control(Peer& peer, const shm::Control& control);
-    bool write_piece(Peer& peer);
-    static void copy_piece(shm::CopyChoices& choices, std::byte* to, Bytes piece);
+    bool write_part(Peer& peer);
+    static void copy_part(shm::CopyChoices& choices, std::byte* to, Bytes part);
     void send_control(Peer& peer, const shm::Control& control);
     bool flush(Peer& peer);
     void finish_send(SendTransfer transfer, shm::SlotId id);
     void end_send_transfer(shm::SlotId id);
     bool take_cts(Peer& peer, shm::Record* record);
-    void abandon_sends(Peer& peer, std::uint64_t context);
+    void cancel_sends(Peer& peer, std::uint64_t context);
 
     // inbound.cpp
     shm::Post* new_receive(const shm::LaneQueue& queue, MutBytes data,
@@ -197,22 +197,22 @@ class ShmTransport final : public Transport, public Combining {
     bool take(Peer& peer, shm::Record* record);
     bool take_eager(Peer& peer, shm::Record* record);
     void take_pushed(Peer& peer, shm::Record* record);
-    void take_pushed_piece(Peer& peer, shm::Record* record);
+    void take_pushed_part(Peer& peer, shm::Record* record);
     bool take_rts(Peer& peer, shm::Record* record);
     void take_data(Peer& peer, shm::Record* record);
     static void take_payload(Peer& peer, const shm::Post& post, std::size_t offset,
                              shm::Record* record);
     void reserve_transfer(Peer& peer);
-    void start_receive(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
+    void answer_rts(Peer& peer, shm::LaneQueue& lane, shm::Post* post, const shm::Rts& from);
     void finish_receive(shm::SlotId id, const Outcome& how);
-    bool pull_piece(Peer& peer);
-    void push_through_ring(shm::SlotId id, ReceiveTransfer& transfer);
+    bool pull_part(Peer& peer);
+    void send_cts(shm::SlotId id, ReceiveTransfer& transfer);
     bool still_readable(const ReceiveTransfer& transfer) const;
     bool is_wanted(std::uint64_t stream) const;
     shm::Unexpected* keep_unexpected(Peer& peer, shm::LaneQueue* lane, std::size_t bytes);
-    void keep_announced(Peer& peer, shm::LaneQueue* lane, const shm::Rts& from);
+    void keep_rts(Peer& peer, shm::LaneQueue* lane, const shm::Rts& from);
     void release(Peer& peer, shm::Unexpected* message);
-    void abandon_receives(Peer& peer, std::uint64_t context);
+    void cancel_receives(Peer& peer, std::uint64_t context);
     void drop_unwanted_messages(Peer& peer);
 
     std::vector<Peer> peers_;
@@ -231,8 +231,8 @@ class ShmTransport final : public Transport, public Combining {
     bool uses_demands_ = false;   // the ranks of this job demand
     bool pushes_medium_ = false;  // also without demands
     UnexpectedStore<shm::Unexpected> unexpected_;
-    std::size_t announced_ = 0;  // unexpected messages that wait at their senders
-    std::uint64_t losses_ = 0;   // of peers
+    std::size_t rts_kept_ = 0;  // unexpected messages of which only the RTS is here
+    std::uint64_t losses_ = 0;  // of peers
     shm::Slots<SendTransfer> sends_;
     shm::Slots<ReceiveTransfer> receives_;
 

@@ -75,7 +75,7 @@ bool UcxTransport::has_room_to_move(const Peer& peer, const Post& post) {
 bool UcxTransport::move(Peer& peer, Post& post, FrameKind kind) {
     const Frame frame{
         .kind = kind, .stream = post.stream, .bytes = post.bytes, .ticket = post.ticket};
-    ++pieces_moved_;
+    ++parts_moved_;
     if (post.bytes <= limits_.payload_max) {
         if (!send_frame(peer, frame, {post.data, post.bytes})) return false;
         finish_sent(peer, post);
@@ -156,7 +156,7 @@ void UcxTransport::end_transfer(ucx::Transfer* transfer, ucs_status_t status) {
 
 // After the last one the user's buffer is the user's again.
 void UcxTransport::end_piece(Post& post, bool sends) {
-    ++pieces_moved_;
+    ++parts_moved_;
     if (--post.moving > 0 || post.left > 0) return;
     Peer& peer = *post.peer;
     post.is_moving = false;
