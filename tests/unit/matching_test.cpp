@@ -5,7 +5,7 @@
 #include "support/test.h"
 #include "transport/matching/contexts.h"
 #include "transport/matching/matching_queue.h"
-#include "transport/matching/message_transport.h"
+#include "transport/matching/rendezvous.h"
 #include "transport/matching/reports.h"
 
 namespace weft::test::matching_test {
@@ -199,10 +199,44 @@ TEST(Credit, CoversMessagesUpToItsMaximumAndIsRegained) {
 
 TEST(Credit, IsGivenBackInQuarters) {
     Credit credit(1000);
-    EXPECT_EQ(credit.give_back(100), 0u);
-    EXPECT_EQ(credit.give_back(149), 0u);
-    EXPECT_EQ(credit.give_back(1), 250u);
-    EXPECT_EQ(credit.give_back(0), 0u);
+    std::vector<std::uint64_t> sent;
+    const auto send = [&](std::uint64_t due) {
+        sent.push_back(due);
+        return true;
+    };
+    credit.give_back(100, send);
+    credit.give_back(149, send);
+    EXPECT_TRUE(sent.empty());
+    credit.give_back(1, send);
+    credit.give_back(0, send);
+    EXPECT_EQ(sent, std::vector<std::uint64_t>{250});
+}
+
+TEST(Credit, ThatCouldNotBeSentGoesWithTheNext) {
+    Credit credit(1000);
+    const auto send_nothing = [](std::uint64_t) { return false; };
+    std::uint64_t sent = 0;
+    const auto send = [&](std::uint64_t due) {
+        sent += due;
+        return true;
+    };
+    credit.give_back(300, send_nothing);
+    credit.give_back(7, send);
+    EXPECT_EQ(sent, 307u);
+    credit.give_back(7, send);
+    EXPECT_EQ(sent, 307u);
+}
+
+// --- What is eager, and what is dropped ----------------------------------------------------------
+
+TEST(Rendezvous, TakesMessagesOfTheThresholdAndThoseWithoutCredit) {
+    Credit credit(1000);
+    EXPECT_TRUE(is_eager(stream(1), 99, 100, credit));
+    EXPECT_FALSE(is_eager(stream(1), 100, 100, credit));
+    credit.spend(900);
+    EXPECT_FALSE(is_eager(stream(1), 99, 100, credit));
+    EXPECT_TRUE(is_eager(stream(0), 99, 100, credit)) << "a failure notice";
+    EXPECT_TRUE(is_eager(stream(0), 100, 100, credit)) << "a failure notice";
 }
 
 TEST(Credit, OfAllPeersTogetherIsBounded) {
@@ -220,6 +254,26 @@ struct TestPost {
 struct TestMessage {
     TestMessage* next = nullptr;
 };
+
+TEST(Rendezvous, DropsUnexpectedMessagesOfContextsThatAreNotWanted) {
+    using Queue = MatchingQueue<TestPost, TestMessage>;
+    LaneTable<Queue> lanes;
+    Contexts contexts;
+    contexts.buffer_unknown(false);
+    ASSERT_TRUE(contexts.open_context(1));
+    TestMessage wanted, first, second;
+    lanes.find(stream(1)).unexpected.append(&wanted);
+    lanes.find(stream(2)).unexpected.append(&first);
+    lanes.find(stream(2)).unexpected.append(&second);
+    std::vector<TestMessage*> dropped;
+    drop_unwanted(lanes, contexts, [&](Queue& lane, TestMessage* message) {
+        EXPECT_EQ(lane.stream, stream(2));
+        dropped.push_back(message);
+    });
+    EXPECT_EQ(dropped, (std::vector<TestMessage*>{&first, &second}));
+    EXPECT_TRUE(lanes.find(stream(2)).unexpected.empty());
+    EXPECT_EQ(lanes.find(stream(1)).unexpected.first, &wanted);
+}
 
 // --- Unexpected messages -------------------------------------------------------------------------
 

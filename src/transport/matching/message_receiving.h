@@ -178,12 +178,12 @@ void MessageTransport<Self, Peer>::take_rts(Peer& peer, const Frame& frame) {
 
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::pay_credit(Peer& peer, std::uint64_t credit) {
-    const std::uint64_t due = peer.credit.give_back(credit);
-    if (due == 0 || peer.lost) return;
-    if (has_slot(peer, 0, /*is_spare=*/true))
+    peer.credit.give_back(credit, [&](std::uint64_t due) {
+        if (peer.lost) return true;
+        if (!has_slot(peer, 0, /*is_spare=*/true)) return false;
         self().send_frame(peer, {.kind = FrameKind::credit, .bytes = due}, {});
-    else
-        peer.credit.take_back(due);
+        return true;
+    });
 }
 
 template <class Self, class Peer>
@@ -196,13 +196,9 @@ void MessageTransport<Self, Peer>::release(Peer& peer, Unexpected* message) {
 
 template <class Self, class Peer>
 void MessageTransport<Self, Peer>::drop_unwanted_messages(Peer& peer) {
-    peer.receives.for_each([&](LaneQueue& lane) {
-        if (contexts_.wants(context_of(lane.stream))) return;
-        while (!lane.unexpected.empty()) {
-            Unexpected* message = lane.unexpected.take_first();
-            if (message->is_rts && !peer.lost) send_drop(peer, message->ticket);
-            release(peer, message);
-        }
+    drop_unwanted(peer.receives, contexts_, [&](LaneQueue&, Unexpected* message) {
+        if (message->is_rts && !peer.lost) send_drop(peer, message->ticket);
+        release(peer, message);
     });
 }
 

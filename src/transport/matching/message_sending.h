@@ -59,8 +59,8 @@ template <class Self, class Peer>
 
 template <class Self, class Peer>
 bool MessageTransport<Self, Peer>::may_send_eagerly(const Peer& peer, const Post& post) const {
-    if (is_notice(post.stream)) return post.bytes <= limits_.payload_max;
-    return post.bytes < limits_.eager_threshold && peer.credit.covers(post.bytes);
+    return post.bytes <= limits_.payload_max &&
+           is_eager(post.stream, post.bytes, limits_.eager_threshold, peer.credit);
 }
 
 // There are as many small slots as needed, if there is memory: credit bounds them. `is_spare`: it

@@ -53,9 +53,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
+#include "transport/matching/contexts.h"
 #include "transport/transport.h"
 
 namespace weft {
@@ -81,19 +83,36 @@ class Credit {
     void spend(std::uint64_t bytes) { used_ += cost_of(bytes); }
     void regain(std::uint64_t credit) { used_ -= std::min(used_, credit); }
 
-    // The receiver's side: credit to return to the peer. Returns how much is to be sent now, all
-    // that is due or 0.
-    std::uint64_t give_back(std::uint64_t credit) {
+    // The receiver's side: returns credit to the peer, in quarters of the maximum. `send(credit)`
+    // sends a frame; false: there is no memory for it, and later credit goes with this.
+    template <class Send>
+    void give_back(std::uint64_t credit, Send send) {
         owed_ += credit;
-        return owed_ < max_ / 4 ? 0 : std::exchange(owed_, 0);
+        if (owed_ < max_ / 4) return;
+        const std::uint64_t due = std::exchange(owed_, 0);
+        if (!send(due)) owed_ += due;
     }
-    // It could not be sent.
-    void take_back(std::uint64_t credit) { owed_ += credit; }
 
   private:
     std::uint64_t max_;
     std::uint64_t used_ = 0;  // for our messages, not given back yet
     std::uint64_t owed_ = 0;  // for the peer's, to be given back
 };
+
+// Whether a message that is sent now is eager.
+inline bool is_eager(std::uint64_t stream, std::uint64_t bytes, std::size_t eager_threshold,
+                     const Credit& credit) {
+    return is_notice(stream) || (bytes < eager_threshold && credit.covers(bytes));
+}
+
+// Takes the unexpected messages of contexts that are not wanted any more out of their lanes.
+// `drop(lane, message)` frees a message, and sends a drop if its sender waits for an answer.
+template <class Lanes, class Drop>
+void drop_unwanted(Lanes& lanes, const Contexts& contexts, Drop drop) {
+    lanes.for_each([&](auto& lane) {
+        if (contexts.wants(context_of(lane.stream))) return;
+        while (!lane.unexpected.empty()) drop(lane, lane.unexpected.take_first());
+    });
+}
 
 }  // namespace weft

@@ -433,8 +433,8 @@ void SharedConnection::release(Unexpected* message) {
 }
 
 void SharedConnection::pay_credit(std::uint64_t credit) {
-    const std::uint64_t due = credit_.give_back(credit);
-    if (due > 0 && !control(FrameKind::credit, 0, due)) credit_.take_back(due);
+    credit_.give_back(credit,
+                      [this](std::uint64_t due) { return control(FrameKind::credit, 0, due); });
 }
 
 void SharedConnection::cancel_receives(std::uint64_t context) {
@@ -451,15 +451,11 @@ void SharedConnection::cancel_receives(std::uint64_t context) {
 
 // An RTS is answered all the same: its sender must not wait forever.
 void SharedConnection::drop_unwanted_messages() {
-    receives_.for_each([&](ReceiveLane& lane) {
-        if (core_.contexts.wants(context_of(lane.stream))) return;
-        if (!lane.unexpected.empty()) lane.coming = {};
-        while (!lane.unexpected.empty()) {
-            Unexpected* message = lane.unexpected.take_first();
-            if (message->is_rts || message->bytes != message->message_bytes)
-                let_drop(lane.stream, message->message_bytes);
-            release(message);
-        }
+    drop_unwanted(receives_, core_.contexts, [&](ReceiveLane& lane, Unexpected* message) {
+        lane.coming = {};
+        if (message->is_rts || message->bytes != message->message_bytes)
+            let_drop(lane.stream, message->message_bytes);
+        release(message);
     });
 }
 

@@ -10,11 +10,8 @@
 
 namespace weft::tcp {
 
-// Messages below the eager threshold, while the receiver's unexpected messages stay bounded; and
-// failure notices, which precede the cancellations that they explain.
 bool SharedConnection::may_send_eagerly(std::uint64_t stream, std::uint64_t bytes) const {
-    if (is_notice(stream)) return true;
-    return bytes < core_.settings.eager_threshold && credit_.covers(bytes);
+    return is_eager(stream, bytes, core_.settings.eager_threshold, credit_);
 }
 
 Posted SharedConnection::send(StreamId stream, Bytes data, Token token) {
