@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/loggp.h"
@@ -78,8 +79,12 @@ struct NodesParameters {
     Rank ranks() const { return nodes * ranks_per_node; }
     Topology topology() const {
         std::vector<Rank> marks;
-        for (Rank r = 0; r < ranks(); ++r) marks.push_back(r / ranks_per_node);
-        return Topology(marks);
+        std::vector<Rank> of_ranks;
+        for (Rank r = 0; r < ranks(); ++r) {
+            marks.push_back(r / ranks_per_node);
+            if (cores > 0) of_ranks.push_back(r % cores);
+        }
+        return Topology(marks, std::move(of_ranks));
     }
     std::uint32_t node_of(std::uint32_t rank) const {
         return rank / static_cast<std::uint32_t>(ranks_per_node);

@@ -1,5 +1,7 @@
 #include "algorithm/hierarchy.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "algorithm/trees.h"
@@ -21,8 +23,20 @@ Hierarchy::Hierarchy(const GlobalArgs& a, Rank root)
           root) {}
 
 Hierarchy::Hierarchy(Topology of, Rank root) : nodes(std::move(of)) {
+    std::map<Rank, Rank> led;  // how many leaders a core has
+    const auto leads = [&](Rank rank) {
+        const Rank core = nodes.core_of(rank);
+        if (core != Topology::any_core) ++led[core];
+    };
+    const auto others = [&](Rank rank) {
+        const auto found = led.find(nodes.core_of(rank));
+        return found == led.end() ? 0 : found->second;
+    };
+    leads(root);
     for (Rank node = 0; node < nodes.nodes(); ++node) {
-        leaders.push_back(node == nodes.node_of(root) ? root : nodes.members(node).front());
+        const bool has_root = node == nodes.node_of(root);
+        leaders.push_back(has_root ? root : std::ranges::min(nodes.members(node), {}, others));
+        if (!has_root) leads(leaders.back());
     }
 }
 

@@ -13,7 +13,9 @@
 
 namespace weft::algorithm {
 
-// The nodes of a call, and a leader for each: the root if it is there, otherwise the lowest rank.
+// The nodes of a call, and a leader for each: the root if it is there, otherwise the rank on whose
+// core the fewest others lead, of these the lowest. (Emulated nodes share cores, and leaders work
+// most.)
 struct Hierarchy {
     explicit Hierarchy(const GlobalArgs& agreed, Rank root = 0);
     explicit Hierarchy(Topology of, Rank root = 0);

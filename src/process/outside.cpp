@@ -1,6 +1,7 @@
 #include "process/outside.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft {
 
@@ -53,7 +54,10 @@ Status Outside::add(Bridge bridge, std::unique_ptr<Bridges::Bridge> transports, 
         if (number >= places.size()) places.resize(number + 1);
         places[number] = static_cast<Rank>(name - names.begin());
     }
-    Topology topology(places);
+    // Which cores ranks of other jobs stay on is not exchanged.
+    std::vector<Rank> cores = cores_;
+    if (!cores.empty()) cores.resize(places.size(), Topology::unknown_core);
+    Topology topology(places, std::move(cores));
 
     const Bridges::Bridge* const added = transports.get();
     WEFT_RETURN_IF_NOT_OK(bridges_->add(std::move(transports)));

@@ -31,14 +31,15 @@ class Outside {
         const Bridges::Bridge* transports = nullptr;
     };
 
-    // `nodes`: by rank of the job, its node's place in `node_names`.
+    // `nodes`: by rank of the job, its node's place in `node_names`. `cores`: shape/topology.h.
     Outside(Executor& executor, Engine& engine, Topology& topology, std::vector<Rank> nodes,
-            std::vector<std::string> node_names, std::uint64_t process)
+            std::vector<std::string> node_names, std::vector<Rank> cores, std::uint64_t process)
         : executor_(executor),
           engine_(engine),
           topology_(topology),
           nodes_(std::move(nodes)),
           node_names_(std::move(node_names)),
+          cores_(std::move(cores)),
           process_(process) {}
     Outside(const Outside&) = delete;
     Outside& operator=(const Outside&) = delete;
@@ -72,6 +73,7 @@ class Outside {
     Topology& topology_;
     std::vector<Rank> nodes_;  // by number: its node's place in node_names_
     std::vector<std::string> node_names_;
+    std::vector<Rank> cores_;  // by rank of the job; empty: nothing is known
     const std::uint64_t process_;
     std::uint64_t groups_ = 0;
     std::unique_ptr<Bridges> bridges_;  // null: none was made yet

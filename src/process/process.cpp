@@ -46,13 +46,14 @@ Process::Process(Parts parts)
       job_(std::move(parts.job)),
       startup_(std::move(parts.startup)),
       topology_(parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_))
-                                    : parts.nodes),
+                                    : parts.nodes,
+                parts.cores),
       torus_(std::move(parts.torus)),
       transports_(std::move(parts.transports)),
       outside_(
           executor_, engine_, topology_,
           parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_)) : parts.nodes,
-          std::move(parts.node_names), parts.process),
+          std::move(parts.node_names), std::move(parts.cores), parts.process),
       offload_(std::move(parts.offload)),
       dedicated_(parts.dedicated),
       job_dedicated_(parts.job_dedicated.value_or(0)),

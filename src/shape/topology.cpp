@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "shape/blocks.h"
 
 namespace weft {
 
-Topology::Topology(std::span<const Rank> marks) : by_node_(marks.size()) {
+Topology::Topology(std::span<const Rank> marks, std::vector<Rank> cores)
+    : by_node_(marks.size()), cores_(std::move(cores)) {
+    WEFT_ASSERT(cores_.empty() || cores_.size() == marks.size());
     node_.reserve(marks.size());
     std::map<Rank, Rank> numbers;
     for (std::size_t rank = 0; rank < marks.size(); ++rank) {
@@ -30,8 +33,12 @@ Topology::Topology(std::span<const Rank> marks) : by_node_(marks.size()) {
 
 Topology Topology::part(std::span<const Rank> members) const {
     std::vector<Rank> marks;
+    std::vector<Rank> cores;
     for (const Rank rank : members) marks.push_back(node_of(rank));
-    return Topology(marks);
+    if (!cores_.empty())
+        for (const Rank rank : members) cores.push_back(core_of(rank));
+    if (std::ranges::find(cores, unknown_core) != cores.end()) cores.clear();
+    return Topology(marks, std::move(cores));
 }
 
 Topology Topology::divided(std::span<const Rank> parts) const {
@@ -45,7 +52,7 @@ Topology Topology::divided(std::span<const Rank> parts) const {
             for (const Rank rank : there) marks[static_cast<std::size_t>(rank)] = there.front();
         }
     }
-    return Topology(marks);
+    return Topology(marks, cores_);
 }
 
 Rank Topology::size_max() const {

@@ -1,4 +1,4 @@
-// Which ranks share a node, and so its memory.
+// Which ranks share a node, and so its memory; and which of them share a core.
 //
 // Thread safety: immutable, share freely.
 #pragma once
@@ -13,9 +13,14 @@ namespace weft {
 
 class Topology {
   public:
-    // Ranks of one node have equal marks. Nodes are numbered by their lowest ranks.
-    explicit Topology(std::span<const Rank> marks);
-    // The topology of some of the ranks, numbered by their index in `members`.
+    // Ranks of one node have equal marks. Nodes are numbered by their lowest ranks. `cores`: by
+    // rank, equal for ranks that stay on one core, also on emulated nodes that share it; or one of
+    // the words below. Empty: nothing is known.
+    explicit Topology(std::span<const Rank> marks, std::vector<Rank> cores = {});
+    static constexpr Rank any_core = -1;      // of several
+    static constexpr Rank unknown_core = -2;  // to some of the processes
+    // The topology of some of the ranks, numbered by their index in `members`. Nothing is known of
+    // cores if that of some member is unknown: all processes must find the same.
     Topology part(std::span<const Rank> members) const;
 
     // Each node divided into nearly equal parts, parts[node] of them, as nodes of their own.
@@ -33,11 +38,16 @@ class Topology {
     Rank size_max() const;
     // A rank's index among the members of its node.
     Rank place(Rank rank) const;
+    // Equal for ranks that stay on the same core, or any_core.
+    Rank core_of(Rank rank) const {
+        return cores_.empty() ? any_core : cores_[static_cast<std::size_t>(rank)];
+    }
 
   private:
     std::vector<Rank> node_;  // by rank
     std::vector<Rank> by_node_;
     std::vector<std::size_t> begin_;  // of each node in by_node_, and the end
+    std::vector<Rank> cores_;         // by rank; empty: nothing is known
 };
 
 }  // namespace weft

@@ -79,7 +79,7 @@ struct Trial : algorithm::GlobalArgs {
     }
 
     // How ranks are placed on nodes: all on one, round robin, in blocks of three, and at random on four nodes or on
-    // many.
+    // many. Nodes share cores, which moves leaders, but for those of blocks: real nodes do not.
     static constexpr const char* placements[] = {"one", "in turn", "blocks", "any", "many"};
     // Some nodes have many ranks, and many have one.
     Rank random_node(Prng& random) const {
@@ -88,7 +88,7 @@ struct Trial : algorithm::GlobalArgs {
     }
     void place_on_nodes(const char* way) {
         static std::map<std::pair<Rank, std::string>, Topology> known;  // trials refer to them
-        std::vector<Rank> marks;
+        std::vector<Rank> marks, cores;
         Prng random(static_cast<std::uint64_t>(ranks));
         for (Rank r = 0; r < ranks; ++r) {
             const std::string name = lies = way;
@@ -98,7 +98,9 @@ struct Trial : algorithm::GlobalArgs {
                             : name == "many"   ? random_node(random)
                                                : 0);
         }
-        topology = &known.try_emplace({ranks, way}, marks).first->second;
+        for (Rank r = 0; r < ranks && lies != "blocks"; ++r)
+            cores.push_back(lies == "in turn" ? r / 2 % 2 : static_cast<Rank>(random.below(4)) - 1);
+        topology = &known.try_emplace({ranks, way}, marks, cores).first->second;
     }
 
     // The neighbors of all ranks, and the library's form of them.

@@ -44,6 +44,18 @@ TEST(Card, TellsWhoSharesANode) {
     EXPECT_EQ(nodes_of(cards), (std::vector<Rank>{0, 1, 0, 2}));
 }
 
+// Emulated nodes of a machine share its cores.
+TEST(Card, TellsWhoStaysOnACore) {
+    std::vector<RankCard> cards(6);
+    for (RankCard& card : cards) card.machine = "m";
+    cards[0].cores = cards[3].cores = {5};
+    cards[1].cores = {4};
+    cards[2].cores = {4, 5};
+    cards[4].cores = {5};
+    cards[4].machine = "n";
+    EXPECT_EQ(cores_of(cards), (std::vector<Rank>{0, 1, Topology::any_core, 0, 2, Topology::any_core}));
+}
+
 TEST(Card, AnEngineIsAgreedOnIfAllHaveIt) {
     std::vector<RankCard> cards(3);
     for (RankCard& card : cards) card.engine = EngineKind::kernel;

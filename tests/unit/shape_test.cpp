@@ -1,4 +1,5 @@
 // Rank arithmetic, exhaustively for small numbers of ranks.
+#include "algorithm/hierarchy.h"
 #include "shape/blocks.h"
 #include "shape/butterfly.h"
 #include "shape/neighborhood.h"
@@ -57,6 +58,35 @@ TEST(Topology, OfSomeRanksIsThatOfTheirNodes) {
     EXPECT_EQ(part.node_of(2), 1);
     EXPECT_EQ(part.node_of(3), 2);
     EXPECT_EQ(Topology(std::vector<Rank>{}).nodes(), 0);
+}
+
+TEST(Topology, OfSomeRanksKnowsTheirCoresIfAllProcessesKnowThem) {
+    const std::vector<Rank> marks = {0, 0, 1, 1, 2};
+    const Topology all(marks, {0, 1, Topology::any_core, 1, Topology::unknown_core});
+    const std::vector<Rank> known = {3, 2, 0};
+    const Topology part = all.part(known);
+    EXPECT_EQ(part.core_of(0), 1);
+    EXPECT_EQ(part.core_of(1), Topology::any_core);
+    EXPECT_EQ(part.core_of(2), 0);
+    const std::vector<Rank> with_unknown = {0, 1, 4};
+    EXPECT_EQ(all.part(with_unknown).core_of(0), Topology::any_core);
+    const std::vector<Rank> parts = {2, 1, 1};
+    EXPECT_EQ(all.divided(parts).core_of(1), 1);
+}
+
+TEST(Hierarchy, LeadersOfNodesThatShareCoresAreOnDifferentOnes) {
+    using algorithm::Hierarchy;
+    const std::vector<Rank> pairs = {0, 0, 1, 1, 2, 2, 3, 3};
+    const auto leaders = [&](std::vector<Rank> cores, Rank root = 0) {
+        return Hierarchy(Topology(pairs, std::move(cores)), root).leaders;
+    };
+    EXPECT_EQ(leaders({}), (std::vector<Rank>{0, 2, 4, 6}));
+    EXPECT_EQ(leaders({0, 1, 0, 1, 0, 1, 0, 1}), (std::vector<Rank>{0, 3, 4, 7}));
+    EXPECT_EQ(leaders({0, 1, 1, 0, 0, 1, 1, 0}), (std::vector<Rank>{0, 2, 4, 6}));
+    EXPECT_EQ(leaders({0, 1, 2, 3, 4, 5, 6, 7}), (std::vector<Rank>{0, 2, 4, 6}));
+    EXPECT_EQ(leaders({-1, -1, -1, -1, -1, -1, -1, -1}), (std::vector<Rank>{0, 2, 4, 6}));
+    // The root leads its node, and the others know on which core.
+    EXPECT_EQ(leaders({0, 1, 0, 1, 0, 1, 0, 1}, 6), (std::vector<Rank>{1, 2, 5, 6}));
 }
 
 TEST(Power, LogarithmsBracketTheNumber) {

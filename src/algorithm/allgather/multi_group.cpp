@@ -38,6 +38,7 @@ struct Groups {
         return nodes.members(node).subspan(static_cast<std::size_t>(part.first),
                                            static_cast<std::size_t>(part.count));
     }
+    Rank leader(Rank node, Rank number) const { return all.leader_of(group(node, number).front()); }
 };
 
 void build(const Problem& in, ScheduleBuilder& schedule) {
@@ -48,15 +49,15 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
     }
     const Rank node = at.nodes.node_of(in.rank);
     Rank number = 0;
-    while (at.group(node, number).front() != in.rank) ++number;
+    while (at.leader(node, number) != in.rank) ++number;
     std::vector<std::span<const Rank>> groups;
     std::vector<Rank> of_all_nodes;
     std::vector<Rank> of_this_node;
     for (Rank i = 0; i < at.per_node; ++i) {
-        of_this_node.push_back(at.group(node, i).front());
+        of_this_node.push_back(at.leader(node, i));
         for (Rank n = 0; n < at.nodes.nodes(); ++n) groups.push_back(at.group(n, i));
     }
-    for (Rank n = 0; n < at.nodes.nodes(); ++n) of_all_nodes.push_back(at.group(n, number).front());
+    for (Rank n = 0; n < at.nodes.nodes(); ++n) of_all_nodes.push_back(at.leader(n, number));
 
     const Grouped blocks(in, std::move(groups), schedule);
     const Rank first = number * at.nodes.nodes();

@@ -9,11 +9,11 @@ namespace weft::algorithm {
 namespace {
 
 // Receives a node's blocks from its leader in one message, even if they are not contiguous.
-void receive_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder& schedule) {
+void receive_node(const Problem& in, std::span<const Rank> members, Rank leader,
+                  ScheduleBuilder& schedule) {
     const auto ranks = static_cast<Rank>(members.size());
-    const Rank leader = members.front();
     if (are_consecutive(members)) {
-        schedule.recv(in.recv.blocks(leader, ranks), leader);
+        schedule.recv(in.recv.blocks(members.front(), ranks), leader);
         return;
     }
     const Region room = schedule.scratch(ranks * in.recv.bytes);
@@ -24,11 +24,13 @@ void receive_node(const Problem& in, std::span<const Rank> members, ScheduleBuil
     });
 }
 
-void build_root(const Problem& in, const Topology& nodes, ScheduleBuilder& schedule) {
+void build_root(const Problem& in, const Hierarchy& at, ScheduleBuilder& schedule) {
+    const Topology& nodes = at.nodes;
     if (!in.in_place) schedule.copy(in.send.block(), in.recv.block(in.rank));
     for (Rank node = 0; node < nodes.nodes(); ++node) {
         if (node != nodes.node_of(in.rank)) {
-            receive_node(in, nodes.members(node), schedule);
+            const std::span<const Rank> members = nodes.members(node);
+            receive_node(in, members, at.leader_of(members.front()), schedule);
             continue;
         }
         for (const Rank member : nodes.members(node)) {
@@ -42,7 +44,7 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
     const Rank leader = at.leader_of(in.rank);
     const std::span<const Rank> members = at.nodes.members(at.nodes.node_of(in.rank));
     if (in.is_root()) {
-        build_root(in, at.nodes, schedule);
+        build_root(in, at, schedule);
     } else if (in.rank != leader) {
         schedule.send(in.send.block(), leader);
     } else if (members.size() == 1) {
@@ -50,9 +52,13 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
     } else {
         const std::int64_t bytes = in.send.bytes;
         const Region room = schedule.scratch(std::ssize(members) * bytes);
-        OpId there = schedule.copy(in.send.block(), room.part(0, bytes));
-        for (const Rank member : members.subspan(1)) {
-            const Region block = room.part(at.nodes.place(member) * bytes, bytes);
+        const auto block_of = [&](Rank member) {
+            return room.part(at.nodes.place(member) * bytes, bytes);
+        };
+        OpId there = schedule.copy(in.send.block(), block_of(leader));
+        for (const Rank member : members) {
+            if (member == leader) continue;
+            const Region block = block_of(member);
             there = schedule.join({there, schedule.recv(block, member)});
         }
         schedule.send(room, in.root(), {there});

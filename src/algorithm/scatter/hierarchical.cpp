@@ -10,11 +10,11 @@ namespace weft::algorithm {
 namespace {
 
 // Sends a node's blocks to its leader in one message, even if they are not contiguous.
-void send_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder& schedule) {
+void send_node(const Problem& in, std::span<const Rank> members, Rank leader,
+               ScheduleBuilder& schedule) {
     const auto ranks = static_cast<Rank>(members.size());
-    const Rank leader = members.front();
     if (are_consecutive(members)) {
-        schedule.send(in.send.blocks(leader, ranks), leader);
+        schedule.send(in.send.blocks(members.front(), ranks), leader);
         return;
     }
     const Region room = schedule.scratch(ranks * in.send.bytes);
@@ -27,10 +27,13 @@ void send_node(const Problem& in, std::span<const Rank> members, ScheduleBuilder
 }
 
 // Other nodes first: their leaders have to pass blocks on.
-void build_root(const Problem& in, const Topology& nodes, ScheduleBuilder& schedule) {
+void build_root(const Problem& in, const Hierarchy& at, ScheduleBuilder& schedule) {
+    const Topology& nodes = at.nodes;
     const Rank own = nodes.node_of(in.rank);
-    for (Rank step = 1; step < nodes.nodes(); ++step)
-        send_node(in, nodes.members(around(own, step, nodes.nodes())), schedule);
+    for (Rank step = 1; step < nodes.nodes(); ++step) {
+        const std::span<const Rank> members = nodes.members(around(own, step, nodes.nodes()));
+        send_node(in, members, at.leader_of(members.front()), schedule);
+    }
     for (const Rank member : nodes.members(own)) {
         if (member != in.rank) schedule.send(in.send.block(member), member);
     }
@@ -42,7 +45,7 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
     const Rank leader = at.leader_of(in.rank);
     const std::span<const Rank> members = at.nodes.members(at.nodes.node_of(in.rank));
     if (in.is_root()) {
-        build_root(in, at.nodes, schedule);
+        build_root(in, at, schedule);
     } else if (in.rank != leader) {
         schedule.recv(in.recv.block(), leader);
     } else if (members.size() == 1) {
@@ -51,9 +54,12 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
         const std::int64_t bytes = in.recv.bytes;
         const Region room = schedule.scratch(std::ssize(members) * bytes);
         const OpId arrived = schedule.recv(room, in.root());
-        for (const Rank member : members.subspan(1))
-            schedule.send(room.part(at.nodes.place(member) * bytes, bytes), member, {arrived});
-        schedule.copy(room.part(0, bytes), in.recv.block(), {arrived});
+        const auto block_of = [&](Rank member) {
+            return room.part(at.nodes.place(member) * bytes, bytes);
+        };
+        for (const Rank member : members)
+            if (member != leader) schedule.send(block_of(member), member, {arrived});
+        schedule.copy(block_of(leader), in.recv.block(), {arrived});
     }
 }
 

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/cores.h"
 #include "base/first_line.h"
 #include "base/node.h"
 #include "base/setting.h"
+#include "shape/topology.h"
 
 namespace weft {
 namespace {
@@ -102,6 +104,21 @@ std::vector<Rank> nodes_of(const std::vector<RankCard>& cards) {
             numbers.emplace(card.node, static_cast<Rank>(numbers.size())).first->second);
     }
     return marks;
+}
+
+std::vector<Rank> cores_of(const std::vector<RankCard>& cards) {
+    std::map<std::pair<std::string, int>, Rank> numbers;
+    std::vector<Rank> cores;
+    for (const RankCard& card : cards) {
+        if (card.cores.size() != 1) {
+            cores.push_back(Topology::any_core);
+            continue;
+        }
+        const auto next = static_cast<Rank>(numbers.size());
+        cores.push_back(
+            numbers.try_emplace({card.machine, card.cores.front()}, next).first->second);
+    }
+    return cores;
 }
 
 std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards) {

@@ -46,6 +46,9 @@ struct RankCard {
 // By rank: a number that is equal for ranks that share a node.
 std::vector<Rank> nodes_of(const std::vector<RankCard>& cards);
 
+// By rank: a number that is equal for ranks that stay on one core (shape/topology.h).
+std::vector<Rank> cores_of(const std::vector<RankCard>& cards);
+
 // With which all ranks join; none: they differ.
 std::optional<EngineKind> agreed_engine(const std::vector<RankCard>& cards);
 

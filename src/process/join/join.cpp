@@ -150,6 +150,7 @@ Result<std::unique_ptr<Process>> join(const MakeStartup& make_startup, const wef
     parts.settings.selector.set_engine(agreed_engine(cards));
     parts.job = cards.front().job;
     parts.nodes = nodes_of(cards);
+    parts.cores = cores_of(cards);
     parts.node_names.assign(cards.size(), "");
     for (std::size_t r = 0; r < cards.size(); ++r)
         parts.node_names[static_cast<std::size_t>(parts.nodes[r])] = cards[r].node;
