@@ -5,7 +5,6 @@
 #include "algorithm/algorithms.h"
 #include "algorithm/allgather/leaders.h"
 #include "shape/power.h"
-#include "shape/ring.h"
 
 namespace weft::algorithm {
 
@@ -88,27 +87,77 @@ void Grouped::put_in_order(ScheduleBuilder& schedule) const {
 
 namespace {
 
-// Whether the ring's blocks are broadcast one by one, as they arrive: this is for large blocks, as
-// is the ring. They must be contiguous.
-bool broadcasts_each(const GlobalArgs& a, const Topology& groups) {
-    if (a.tuning.inner != &allgather_ring) return false;
+// The blocks of all groups, one after the other, where the unit is a rank's block.
+struct BlocksOfGroups {
+    explicit BlocksOfGroups(const Topology& groups) {
+        for (Rank group = 0; group < groups.nodes(); ++group) {
+            offsets.push_back(group == 0 ? 0 : offsets.back() + sizes.back());
+            sizes.push_back(groups.size(group));
+        }
+    }
+    Problem part_of(Rank leader, std::uint32_t ports) const {
+        return part_of_leader({sizes, offsets}, {Buffer::recv, 0, 0}, leader, ports);
+    }
+
+    std::vector<std::int64_t> sizes;
+    std::vector<std::int64_t> offsets;
+};
+
+struct ConsecutiveBlocks {
+    Rank first;
+    Rank number;
+};
+
+// A group's blocks. Below, what more messages within a node cost is more than what they win.
+constexpr std::int64_t passed_on_bytes_min = 64 * 1024;
+
+// Whether blocks are passed on as they arrive: large ones, and those of a ring, which is for large
+// ones. They must be contiguous.
+bool passes_on_each(const GlobalArgs& a, const Topology& groups) {
+    const bool are_large = a.total_bytes() >= passed_on_bytes_min * groups.nodes();
+    if (groups.nodes() == 1 || !(are_large || a.tuning.inner == &allgather_ring)) return false;
     for (Rank group = 0; group < groups.nodes(); ++group)
         if (!are_consecutive(groups.members(group))) return false;
     return true;
 }
 
+// The pieces in which a group's leader passes on all blocks, in the order in which it has them: its
+// group's own blocks, and what each operation of the exchange among leaders puts in its place.
+std::vector<ConsecutiveBlocks> pieces_for(const GlobalArgs& a, const Topology& groups, Rank own) {
+    if (!passes_on_each(a, groups)) return {{0, a.ranks}};
+    const BlocksOfGroups blocks(groups);
+    Result<Schedule> built =
+        build_rank(inner_of(a, allgather_bruck), blocks.part_of(own, a.tuning.ports));
+    WEFT_ASSERT(built.is_ok() && built->repeats().empty());
+    const Schedule& exchange = *built;
+    // By operation: after how many of the receives. By piece: the same, and where it is.
+    std::vector<Rank> after(exchange.ops().size());
+    std::vector<std::pair<Rank, ConsecutiveBlocks>> pieces;
+    Rank receives = 0;
+    const auto add = [&](Rank when, std::int64_t first, std::int64_t number) {
+        pieces.push_back({when, {static_cast<Rank>(first), static_cast<Rank>(number)}});
+    };
+    const auto n = static_cast<std::size_t>(own);
+    add(0, blocks.offsets[n], blocks.sizes[n]);
+    for (OpId id = 0; id < exchange.ops().size(); ++id) {
+        const Op& op = exchange.ops()[id];
+        if (op.kind == OpKind::recv) after[id] = std::max(after[id], ++receives);
+        if (op.writes() && op.into_buffer == Buffer::recv) add(after[id], op.into_offset, op.bytes);
+        for (const Edge& edge : exchange.after_completion(id))
+            after[edge.to] = std::max(after[edge.to], after[id]);
+    }
+    std::ranges::stable_sort(pieces, {}, [](const auto& piece) { return piece.first; });
+    std::vector<ConsecutiveBlocks> in_order;
+    for (const auto& [when, piece] : pieces) in_order.push_back(piece);
+    return in_order;
+}
+
 // Broadcasts all blocks in a rank's group. The broadcast of a region waits for ready(region).
 template <class F>
 void broadcast(const Problem& in, const Hierarchy& groups, F ready, ScheduleBuilder& schedule) {
-    const bool each = broadcasts_each(in.agreed, groups.nodes);
-    const Rank number = each ? groups.nodes.nodes() : 1;
-    for (Rank step = 0; step < number; ++step) {
-        Region blocks = in.recv.all();
-        if (each) {  // in the order of the ring
-            const Rank group = around(groups.nodes.node_of(in.rank), -step, number);
-            const std::span<const Rank> members = groups.nodes.members(group);
-            blocks = in.recv.blocks(members.front(), static_cast<Rank>(members.size()));
-        }
+    const Rank own = groups.nodes.node_of(in.rank);
+    for (const auto& [first, number] : pieces_for(in.agreed, groups.nodes, own)) {
+        const Region blocks = in.recv.blocks(first, number);
         bcast_in_node(groups, in.rank, blocks, ready(blocks), schedule);
     }
 }
@@ -117,13 +166,14 @@ void broadcast(const Problem& in, const Hierarchy& groups, F ready, ScheduleBuil
 
 void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
     const OpId given = schedule.send(in.send.block(), groups.leader_of(in.rank));
-    const auto free = [&](Region) { return in.in_place ? given : no_op; };
-    broadcast(in, groups, free, schedule);
+    bcast_in_node(groups, in.rank, in.recv.all(), in.in_place ? given : no_op, schedule);
 }
 
 void allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule) {
     if (in.rank != groups.leader_of(in.rank)) {
-        allgather_by_leader(in, groups, schedule);
+        const OpId given = schedule.send(in.send.block(), groups.leader_of(in.rank));
+        const auto free = [&](Region) { return in.in_place ? given : no_op; };
+        broadcast(in, groups, free, schedule);
         return;
     }
     std::vector<std::span<const Rank>> members;
@@ -142,29 +192,27 @@ void allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBu
 LeadersCost cost_by_leaders(const GlobalArgs& a, const Hierarchy& in, const Topology& nodes) {
     const Algorithm& inner = inner_of(a, allgather_bruck);
     const Topology& groups = in.nodes;
-    // Blocks are counted: a group has one for each of its ranks.
-    std::vector<std::int64_t> sizes;
-    std::vector<std::int64_t> offsets;
-    for (Rank group = 0; group < groups.nodes(); ++group) {
-        offsets.push_back(group == 0 ? 0 : offsets.back() + sizes.back());
-        sizes.push_back(groups.size(group));
-    }
+    const BlocksOfGroups blocks(groups);  // blocks are counted
     GlobalArgs among_leaders;
     among_leaders.ranks = groups.nodes();
     among_leaders.tuning.ports = a.tuning.ports;
     LeadersCost cost;
-    const int within = ceil_log2(groups.size_max());
-    const bool each = broadcasts_each(a, groups);
-    cost.messages_max =
-        inner.sent_messages_max(among_leaders) + within * (each ? groups.nodes() : 1);
-    cost.rounds = each ? no_claim : groups.size_max() - 1 + inner.rounds(among_leaders) + within;
+    for (Rank group = 0; group < groups.nodes(); ++group) {
+        const std::int64_t passed_on = std::ssize(pieces_for(a, groups, group));
+        cost.messages_max = std::max(cost.messages_max, ceil_log2(groups.size(group)) * passed_on);
+    }
+    cost.messages_max += inner.sent_messages_max(among_leaders);
+    const Rank most = groups.size_max();
+    cost.rounds = no_claim;
+    if (!passes_on_each(a, groups))
+        cost.rounds = most - 1 + inner.rounds(among_leaders) + ceil_log2(most);
     const auto node_of = [&](Rank group) { return nodes.node_of(groups.members(group).front()); };
     for (Rank group = 0; group < groups.nodes(); ++group) {
         std::int64_t sent = ceil_log2(groups.size(group)) * std::int64_t{groups.ranks()};
-        const Problem leader = part_of_leader({sizes, offsets}, {}, group, a.tuning.ports);
-        for_each_message(inner, leader, [&](Rank peer, std::int64_t blocks) {
-            sent += blocks;
-            if (node_of(peer) != node_of(group)) cost.blocks_between_nodes += blocks;
+        const Problem leader = blocks.part_of(group, a.tuning.ports);
+        for_each_message(inner, leader, [&](Rank peer, std::int64_t number) {
+            sent += number;
+            if (node_of(peer) != node_of(group)) cost.blocks_between_nodes += number;
         });
         cost.blocks_max = std::max(cost.blocks_max, sent);
     }
@@ -178,9 +226,9 @@ static LeadersCost hierarchical_cost(const GlobalArgs& a) {
 
 // Allgather in three steps: a node's leader gathers its ranks' blocks, the leaders exchange them,
 // by Bruck's algorithm or another flat one (`inner`), and each leader broadcasts all blocks in its
-// node. Any number of ranks and nodes; between nodes each block moves once to every node. With the
-// ring, which is for large blocks, arriving blocks are broadcast at once if each node's ranks are
-// consecutive.
+// node. Any number of ranks and nodes; between nodes each block moves once to every node. If each
+// node's ranks are consecutive, blocks of a ring, and any of 64 KiB a node, are broadcast as they
+// arrive.
 extern const Algorithm allgather_hierarchical = {
     .name = "hierarchical",
     .source =
@@ -221,8 +269,8 @@ static LeadersCost multi_leader_cost(const GlobalArgs& a) {
 
 // Allgather in three steps, with several leaders per node: each gathers the blocks of its part of
 // the node's ranks, all leaders exchange them, by Bruck's algorithm or another flat one (`inner`),
-// and each broadcasts all blocks to its ranks. There is a leader for every four ranks, or as many
-// per node as `leaders` says. Any number of ranks and nodes.
+// and each broadcasts all blocks to its ranks, large ones as they arrive. There is a leader for
+// every four ranks, or as many per node as `leaders` says. Any number of ranks and nodes.
 extern const Algorithm allgather_multi_leader = {
     .name = "multi_leader",
     .source =

@@ -45,11 +45,11 @@ class Grouped {
     Region room_;
 };
 
-// A rank that is not a leader sends its block to the leader and gets all blocks.
+// A rank that is not a leader sends its block to the leader and gets all blocks in one message.
 void allgather_by_leader(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
-// A leader gathers, all leaders exchange what they have, and each broadcasts in its group; if
-// leaders form a ring, each broadcasts a group's blocks when they arrive.
+// A leader gathers, all leaders exchange what they have, and each broadcasts in its group: large
+// blocks, and those of a ring, when they arrive.
 void allgather_by_leaders(const Problem& in, const Hierarchy& groups, ScheduleBuilder& schedule);
 
 // The cost of that if the ranks are on these nodes, with Tuning::inner.
