@@ -1,10 +1,11 @@
 // Broadcast in two steps: along a binomial tree between nodes, then along one within each node. The
-// data enters each node only once, at the root or the node's lowest rank. Any number of ranks and
-// nodes, any root.
+// data enters each node only once, at the root or the node's leader; from 128 KiB on it is passed
+// on in segments of 64 KiB. Any number of ranks and nodes, any root.
 #include <algorithm>
 #include <vector>
 
 #include "algorithm/hierarchy.h"
+#include "algorithm/segments.h"
 #include "algorithm/trees.h"
 #include "shape/power.h"
 #include "shape/ring.h"
@@ -12,9 +13,15 @@
 namespace weft::algorithm {
 namespace {
 
-void build(const Problem& in, ScheduleBuilder& schedule) {
-    const Hierarchy at(in.agreed, in.root());
-    const Region data = in.recv.block();
+constexpr Tuning segments = {.segment_bytes = 64 * 1024};
+constexpr std::uint32_t window = 32;  // as in chain.cpp
+
+// So that the step within a node does not begin only when all data is there.
+bool is_cut(const GlobalArgs& a, const Topology& nodes) {
+    return nodes.nodes() > 1 && nodes.size_max() > 1 && a.bytes >= 2 * segments.segment_bytes;
+}
+
+void bcast(const Problem& in, const Hierarchy& at, Region data, ScheduleBuilder& schedule) {
     OpId there = schedule.start();
     if (in.rank == at.leader_of(in.rank)) {
         const auto among_leaders = schedule.within(at.leaders);
@@ -25,9 +32,20 @@ void build(const Problem& in, ScheduleBuilder& schedule) {
     bcast_in_node(at, in.rank, data, there, schedule);
 }
 
+void build(const Problem& in, ScheduleBuilder& schedule) {
+    const GlobalArgs& a = in.agreed;
+    const Hierarchy at(a, in.root());
+    if (!is_cut(a, at.nodes)) return bcast(in, at, in.recv.block(), schedule);
+    const std::int64_t bytes = segment_bytes(a.bytes, a.element_bytes, segments);
+    schedule.repeat_begin({.total_bytes = a.bytes, .block_bytes = bytes, .window = window});
+    bcast(in, at, in.recv.block().part(0, bytes), schedule);
+    schedule.repeat_end();
+}
+
 struct Cost {
     std::int64_t rounds = 0;
     std::int64_t messages_max = 0;
+    std::int64_t bytes_max = 0;
 };
 
 Cost cost(const GlobalArgs& a) {
@@ -44,6 +62,12 @@ Cost cost(const GlobalArgs& a) {
         const auto sent = static_cast<std::int64_t>(tree.children.size()) + within;
         cost.messages_max = std::max(cost.messages_max, sent);
     }
+    cost.bytes_max = a.bytes * cost.messages_max;
+    if (is_cut(a, nodes)) {
+        const std::int64_t bytes = segment_bytes(a.bytes, a.element_bytes, segments);
+        cost.messages_max *= (a.bytes + bytes - 1) / bytes;
+        cost.rounds = no_claim;
+    }
     return cost;
 }
 
@@ -55,7 +79,7 @@ extern const Algorithm bcast_hierarchical = {
     .follows_topology = true,
     .rounds = [](const GlobalArgs& a) { return cost(a).rounds; },
     .sent_messages_max = [](const GlobalArgs& a) { return cost(a).messages_max; },
-    .sent_bytes_max = [](const GlobalArgs& a) { return a.bytes * cost(a).messages_max; },
+    .sent_bytes_max = [](const GlobalArgs& a) { return cost(a).bytes_max; },
     .bytes_between_nodes =
         [](const GlobalArgs& a) { return a.bytes * (Hierarchy(a).nodes.nodes() - 1); },
     .build = build,
