@@ -2,8 +2,9 @@
 
 import copy
 import functools
+import re
 
-from . import stats
+from . import claims, stats
 from . import words
 
 # What can tell contests apart, other than the bytes: the axes of a scenario, as its cells have them.
@@ -23,6 +24,8 @@ COMPUTED = {
     "idle": (("total", "cpu"), lambda total, cpu: max(total - cpu, 0)),  # (a reading takes time, too)
     "test": (("tests", "test_calls", "total"), lambda tests, calls, total: tests / max(calls, 1)),
 }
+# Of axes whose values a question compares: how it names them.
+ASKED = (("late", r"\blate\b|\bskew"), ("algorithm", r"algorithm|\bleader|\bgroups?\b|\bports?\b|\brounds\b|\bflat\b"))
 CURVE_SIZES = 4  # from so many points on, a curve says more than rows
 # Of a simulated point: which figures it belongs to ("says"), or else which column it is.
 METRICS = {"hidden": "hidden", "overlap": "hidden", "ratio": "ratio"}
@@ -281,10 +284,18 @@ class Experiment:
                       if member.get("name") == name), None)
         if name == "mpi" and self.calls_of(name) == {"blocking"}:
             given = words.MEMBERS["mpi blocking"]
-        return "%s (%s)" % (name, given) if given else words.member(name)
+        text = "%s (%s)" % (name, given) if given else words.member(name)
+        known = self.scenario.get("stands_for") or {}
+        stands_for = next((known[key] for key in ["%s beside %s" % (name, other) for other in self.members] + [name] if key in known), None)
+        return "%s: %s" % (text, stands_for) if stands_for else text
 
     def calls_of(self, name):
         return {member.head.get("call") for contest in self.contests for member in contest.members if member.name == name}
+
+    @functools.cached_property
+    def claims(self):
+        """What the paper says about it, with the verdicts."""
+        return claims.claims_of(self.scenario)
 
     @functools.cached_property
     def varying(self):
@@ -307,25 +318,54 @@ class Experiment:
                         for of in (lambda contest: contest.bytes, lambda contest: contest.head["ranks"]))
         return len(ranks) >= 3 and len(sizes) < len(ranks)
 
+    @functools.cached_property
+    def asked(self):
+        """The axis whose values the question compares, so that these are side by side; "": the members are compared."""
+        found = next((name for name, pattern in ASKED if name in self.varying and re.search(pattern, self.question)), "")
+        return found or ("algorithm" if "algorithm" in self.varying and self.has_ports else "")
+
+    @property
+    def has_ports(self):
+        return any(words.PORTS.search(contest.head.get("algorithm") or "") for contest in self.contests)
+
+    @functools.cached_property
+    def is_over_late(self):
+        """Whether curves go over how late ranks are: the question is of this, and rows have one size."""
+        return self.asked == "late" and len({contest.bytes for contest in self.contests if contest.bytes}) == 1
+
     def x_of(self, contest):
+        if self.is_over_late:
+            return words.late_us(contest.head)
         return contest.head["ranks"] if self.is_over_ranks else contest.bytes
+
+    @property
+    def x_name(self):
+        """What x_of() is."""
+        return "how late a rank is" if self.is_over_late else "number of ranks" if self.is_over_ranks else \
+            "message size of the operation"
+
+    def x_text(self, place):
+        if self.is_over_late:
+            return words.time(place) if place else "not late"
+        return str(place) if self.is_over_ranks else words.size(place) if place else "none"
 
     @functools.cached_property
     def axes(self):
         """What differs between groups: neither the bytes, nor what curves go over."""
-        if not self.is_over_ranks:
-            return self.varying
-        return [name for name in self.varying if name != "ranks"]
+        over = "late" if self.is_over_late else "ranks" if self.is_over_ranks else ""
+        return [name for name in self.varying if name != over]
 
     @functools.cached_property
     def is_curve(self):
         """Whether every group has so many points along the axis that a line can be drawn."""
+        if self.asked:  # (side by side, in one panel)
+            return len({self.x_of(contest) for contest in self.contests}) > 1
         return all(len({self.x_of(contest) for contest in contests}) >= CURVE_SIZES - self.is_over_ranks and
                    all(self.x_of(contest) for contest in contests) for contests in self.groups.values())
 
-    def group_of(self, contest):
-        """What tells it apart from contests of other groups, in words: "ibcast, 4 ranks"."""
-        parts = [words.axis(name, contest.head.get(name)) for name in self.axes]
+    def group_of(self, contest, without=""):
+        """What tells it apart from contests of other groups, in words: "ibcast, 4 ranks". Without an axis."""
+        parts = [words.axis(name, contest.head.get(name)) for name in self.axes if name != without]
         if self.is_over_ranks and len({one.bytes for one in self.contests}) > 1:
             parts.append(words.size(contest.bytes) if contest.bytes else "")
         return ", ".join(filter(None, parts))
@@ -405,7 +445,8 @@ class Experiment:
     def by_ports(self):
         """Pairs of contests that differ in the ports of their algorithm only: with more, with one."""
         def key(contest):
-            return words.PORTS.sub("", self.group_of(contest)), contest.bytes, contest.head["ranks"]
+            return self.group_of(contest, without="algorithm"), words.PORTS.sub("", contest.head.get("algorithm") or ""), \
+                contest.bytes, contest.head["ranks"]
 
         def ports(contest):
             return words.PORTS.search(contest.head.get("algorithm") or "")

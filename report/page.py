@@ -9,6 +9,7 @@ from . import profile, table, words
 from .draw import kind_of, style, verdict
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
+PNG_DPI = 110
 ROWS_OPEN = 24  # a longer table is folded
 VARIABLES = {style.PAPER: "paper", style.INK: "ink", style.MUTED: "muted", style.GRID: "grid", style.BAND: "band",
              **{colour: "s%d" % at for at, colour in enumerate(style.SERIES)}}
@@ -47,7 +48,7 @@ def svg(experiment, prefix):
 
 def png(experiment, file):
     """The drawing alone: with the question, and the answer as its title, over it."""
-    kind_of(experiment).draw(experiment, verdict.texts(experiment, is_alone=True)).savefig(file, dpi=160, facecolor=style.PAPER)
+    kind_of(experiment).draw(experiment, verdict.texts(experiment, is_alone=True)).savefig(file, dpi=PNG_DPI, facecolor=style.PAPER)
 
 
 def html_table(experiment):

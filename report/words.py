@@ -133,14 +133,39 @@ def late(value):
     return "%s late by %s" % (who, by) + (" (%s)" % spread if spread != "constant" else "")
 
 
+def late_us(head):
+    """How late a rank is, in microseconds."""
+    late = head.get("late") or {}
+    return microseconds(late.get("by") or 0) if late.get("who") != "none" else 0
+
+
+PARAMETERS = {"ports": "%s messages at a time (ports)", "leaders": "%s leaders a node", "groups": "%s groups a node", "inner": "%s among the leaders",
+              "segment": "in segments of %s"}
+
+
 def algorithm(value):
+    """ "allgather=hierarchical:inner=ring" is "algorithm hierarchical, ring among the leaders". Of several collectives each is named."""
+    if not value:
+        return ""
+    several = value.split(",")
+    if len(several) == 1:
+        return "algorithm " + one_algorithm(value)
+    return "algorithms " + ", ".join(one_algorithm(one) + " " + one.partition("=")[0] for one in several)
+
+
+def one_algorithm(text):
     """A segment of gigabytes is how a scenario says that a message is in one piece."""
-    match = re.fullmatch(r"\w+=(\w+):segment=(\d+)([KMG]?)", value or "")
-    if not match:
-        return value or ""
-    name, count, unit = match.groups()
-    return "algorithm %s, %s" % (name, "not cut into segments" if unit == "G" else
-                                 "in segments of %s %s" % (count, unit + "iB" if unit else "B"))
+    name, *parameters = text.partition("=")[2].split(":")
+    parts = [name.replace("_", " ")]
+    for key, _, value in (one.partition("=") for one in parameters):
+        count = re.fullmatch(r"(\d+)([KMG]?)", value)
+        if key == "segment" and count:
+            parts.append("not cut into segments" if count.group(2) == "G" else
+                         PARAMETERS[key] % ("%s %s" % (count.group(1), count.group(2) + "iB" if count.group(2) else "B")))
+        else:
+            key = "groups" if name == "multi_group" and key == "leaders" else key
+            parts.append(PARAMETERS.get(key, key + " %s") % value.replace("_", " "))
+    return ", ".join(parts)
 
 
 PORTS = re.compile(r":ports=(\d+)")  # of an algorithm: how many messages it sends at a time

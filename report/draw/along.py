@@ -13,16 +13,11 @@ def rate(link):
     return float(match.group(1)) * BITS[match.group(2)] if match else 0
 
 
-def late_us(head):
-    late = head.get("late") or {}
-    return words.microseconds(late.get("by") or 0) if late.get("who") != "none" else 0
-
-
 # Of each axis its place of a row, of which rows are in order, and in words.
 AXES = {
     "size": lambda contest: contest.bytes,
     "ranks": lambda contest: contest.head["ranks"],
-    "late": lambda contest: late_us(contest.head),
+    "late": lambda contest: words.late_us(contest.head),
     "outstanding": lambda contest: contest.head["collective"].count("+") + 1,
     "rate": lambda contest: rate(contest.head.get("link")),
     "delay": lambda contest: (contest.head.get("link") or {}).get("delay_us") or 0,

@@ -1,4 +1,6 @@
-"""Lines over the message size or over the ranks: a panel for each group, a line for each member."""
+"""Lines over the message size, the ranks, or how late a rank is: a panel for each group, in it a line for each member; or, where a
+question compares algorithms, a panel for each member, in it a line for each algorithm. Places on the axis are as far from each
+other whatever their values, so that the lines' marks have room beside each other."""
 
 import textwrap
 
@@ -6,46 +8,43 @@ from matplotlib.transforms import ScaledTranslation
 
 from . import model, style
 from .. import words
-from .scales import in_lines
 
 WRITTEN = 9         # points between values that are written at an edge
-ASIDE = 0.08        # inches between members at one size
-TITLE_COLUMNS = 46  # of characters over a panel
-PANEL = 2.2         # inches
+ASIDE = 0.085       # inches between members at one place
+PANEL = 2.6         # inches
+LABEL_COLUMNS = 26  # of what an axis is of
+MANY_PLACES = 6     # on an axis, from here on their labels are turned
 
 
 def draw(experiment, title, scale, value_of, band_of):
     """As rows.draw, with the same arguments."""
     names = names_of(experiment)
     panels = panels_of(experiment, names)
-    titles = [textwrap.wrap(": ".join(filter(None, (group, scale.words("lower", "higher")))), TITLE_COLUMNS)
-              for group in panels]
     entries = style.entries_of(experiment, names)
-    if is_by_collective(experiment, names):  # each line has a colour of its own, not the member
-        entries[:1] = [style.Line2D([], [], color=line.colour, marker=line.mark, markersize=6.5, linewidth=2,
-                                    linestyle=style.line_of(line.colour), label="%s, %s" % (names[0], line.label)) for line in next(iter(panels.values()))]
-    for line in {line.label: line for lines in panels.values() for line in lines
-                 if line.label not in names and not is_by_collective(experiment, names)}.values():
-        entries.insert(len(names), style.Line2D([], [], color=line.colour, marker=line.mark, markersize=6.5, linewidth=2,
-                                                linestyle=line.style, label=line.label + ": so many messages at a time"))
+    own = {line.label: line for lines in panels.values() for line in lines if line.is_own}
+    if own:  # each line has a colour of its own, not the member
+        entries[:len(names)] = [line.entry() for line in own.values()] + [
+            style.Line2D([], [], linestyle="none", label="panels of " + experiment.explained(name)) for name in names
+            if len(names) > 1 or experiment.explained(name) != name]
     if scale.line_label:
         entries.insert(0, style.Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
     if scale.reference:
         entries.append(style.reference_entry(scale.reference[1]))
-    height = sum(PANEL + style.LINE * (len(lines) + label_lines(experiment, found) - 1)
-                 for lines, found in zip(titles, panels.values()))
-    figure = style.new_figure(experiment, 0.4 + height + model.height(experiment), title, entries)
-    all_axes = model.axes_over(figure, experiment, 0.4 + height, len(panels))
-    for axes, lines, texts in zip(all_axes, panels.values(), titles):
+    columns = title.columns(len(panels) + len(model.heights(experiment)))
+    characters = title.panel_columns(columns)
+    titles = [textwrap.wrap(group, characters) for group in panels]
+    heights = [PANEL + style.LINE * (len(lines) - 1) for lines in titles]
+    height = 0.2 + sum(style.in_grid(heights + model.heights(experiment, characters), columns))
+    figure = style.new_figure(experiment, height, title, entries, columns)
+    all_axes = model.axes_over(figure, experiment, heights, columns, characters,
+                               {label: (line.colour, line.mark) for label, line in own.items()})
+    for at, (axes, lines, texts) in enumerate(zip(all_axes, panels.values(), titles)):
         draw_panel(axes, experiment, lines, scale, value_of, band_of)
-        axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold")
-    all_axes[-1].set_xlabel("number of ranks (log scale)" if experiment.is_over_ranks else
-                          "message size of the operation (log scale)")
+        axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold", pad=16 if experiment.claims else 6)
+        axes.set_xlabel(experiment.x_name, fontsize=9.5)
+        if at % columns == 0:
+            axes.set_ylabel("\n".join(textwrap.wrap(scale.words("lower", "higher"), LABEL_COLUMNS)), fontsize=9.5)
     return figure
-
-
-def label_lines(experiment, lines):
-    return max(in_lines(places_of(experiment, lines))) + 1
 
 
 def places_of(experiment, lines):
@@ -55,13 +54,18 @@ def places_of(experiment, lines):
 class Line:
     """A member in contests that differ along the axis only."""
 
-    def __init__(self, name, contests, label, look):
+    def __init__(self, name, contests, label, look, is_own=False):
         self.name = name
         self.contests = contests
         self.label = label
         self.colour, self.mark = look
         self.at = 0  # among those of its panel
         self.style = style.line_of(self.colour)
+        self.is_own = is_own  # its look is of what it is compared in, not of the member
+
+    def entry(self):
+        return style.Line2D([], [], color=self.colour, marker=self.mark, markersize=6.5, linewidth=2, linestyle=self.style,
+                            label=self.label)
 
 
 def is_by_collective(experiment, names):
@@ -74,71 +78,84 @@ def names_of(experiment):
     return [name for name in experiment.members if not (experiment.says == "ratio" and name == experiment.baseline)] or experiment.members
 
 
-def line_of_ports(experiment, name, contests, ports):
-    """A member's line. Of what differs in its ports only, the lines are in one panel, in colours of their own."""
-    if not ports:
-        return Line(name, contests, name, style.look(experiment, name))
-    every = list(dict.fromkeys(found.group(1) for found in (words.PORTS.search(contest.head.get("algorithm") or "")
-                                                            for contest in experiment.contests) if found))
-    at = every.index(ports) * len(experiment.members) + experiment.members.index(name)
-    return Line(name, contests, "%s, %s ports" % (name, ports), style.spare(experiment, at))
+def line_axis(experiment, names):
+    """The axis whose values have a line each, in one panel of each member; "": members have."""
+    if is_by_collective(experiment, names):
+        return "collective"
+    return experiment.asked if experiment.asked in experiment.axes else ""
 
 
 def panels_of(experiment, names):
     """Lines by the title of their panel."""
-    panels = {}
-    if not is_by_collective(experiment, names):
+    panels, axis = {}, line_axis(experiment, names)
+    if not axis:
         for group, contests in experiment.groups.items():
-            ports = words.PORTS.search(contests[0].head.get("algorithm") or "")
-            panels.setdefault(words.PORTS.sub("", group), []).extend(
-                line_of_ports(experiment, name, contests, ports and ports.group(1)) for name in names)
+            panels[group] = [Line(name, contests, name, style.look(experiment, name)) for name in names]
         return panels
-    collectives = list(dict.fromkeys(contest.head["collective"] for contest in experiment.contests))
-    for contests in experiment.groups.values():
-        collective = contests[0].head["collective"]
-        panels.setdefault(contests[0].head["mpi"], []).append(
-            Line(names[0], contests, collective, style.look_at(collectives.index(collective))))
+    values = list(dict.fromkeys(words.axis(axis, contest.head.get(axis)) for contest in experiment.contests))
+    for name in names:
+        for contests in experiment.groups.values():
+            value = words.axis(axis, contests[0].head.get(axis))
+            others = experiment.group_of(contests[0], without=axis)
+            panel = ", ".join(filter(None, (name if len(names) > 1 else "", others)))
+            found = [contest for contest in contests if contest.member(name)]
+            if found:
+                panels.setdefault(panel, []).append(Line(
+                    name, found, label_of(axis, value), style.look_at(values.index(value)), is_own=True))
     return panels
 
 
+def label_of(axis, value):
+    text = value.removeprefix("algorithms ").removeprefix("algorithm ") if axis == "algorithm" else value
+    return text or {"algorithm": "the default algorithm", "late": "none late"}.get(axis, "none")
+
+
 def draw_panel(axes, experiment, lines, scale, value_of, band_of):
-    axes.set_xscale("log", base=2)
     if scale.is_log:
         axes.set_yscale("log")
     axes.set_ylim(*scale.limits)
-    width = max(len(lines), 1) * ASIDE * 72 + 4  # points
-    contests = list(dict.fromkeys(contest for line in lines for contest in line.contests))
-    for contest in contests:  # (only where it was measured)
+    places = places_of(experiment, lines)
+    at_x = {place: at for at, place in enumerate(places)}
+    contests = {}  # with the line of the member that was measured twice
+    for at, line in enumerate(lines):
+        for contest in line.contests:
+            contests.setdefault(contest, (at, at))
+            contests[contest] = (contests[contest][0], at)
+    for contest, (first, last) in contests.items():  # (only where it was measured)
         if band_of(contest):
             low, high = (min(max(end, scale.limits[0]), scale.limits[1]) for end in band_of(contest))
-            axes.vlines([experiment.x_of(contest)], [low], [high], color=style.BAND, linewidth=width, zorder=0.5)
+            aside = ScaledTranslation(((first + last) / 2 - (len(lines) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
+            axes.vlines([at_x[experiment.x_of(contest)]], [low], [high], color=style.BAND, zorder=0.5,
+                        linewidth=(last - first + 1) * ASIDE * 72, transform=axes.transData + aside)
     for at, line in enumerate(lines):
         line.at = at
         # Side by side, or equal values would hide each other.
         aside = ScaledTranslation((at - (len(lines) - 1) / 2) * ASIDE, 0, axes.figure.dpi_scale_trans)
-        draw_line(axes, experiment, line, scale, value_of, axes.transData + aside)
+        draw_line(axes, experiment, line, scale, value_of, axes.transData + aside, at_x)
     if scale.reference:
         axes.axhline(scale.reference[0], **style.REFERENCE)
     if scale.line is not None:
         axes.axhline(scale.line, color=style.MUTED, linewidth=1.4)
-    places = places_of(experiment, lines)
-    margin = max(1.4, (places[-1] / places[0]) ** (len(lines) * ASIDE / 6))  # for lines side by side
-    axes.set_xlim(places[0] / margin, places[-1] * margin)
-    axes.set_xticks(places, ["\n" * line + (str(place) if experiment.is_over_ranks else words.size(place))
-                             for place, line in zip(places, in_lines(places))])
-    axes.xaxis.set_minor_locator(style.NullLocator())
-    axes.set_yticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
+    axes.set_xlim(-0.5, len(places) - 0.5)
+    is_turned = len(places) >= MANY_PLACES
+    axes.set_xticks(range(len(places)), [experiment.x_text(place) for place in places], fontsize=9.5,
+                    **({"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if is_turned else {}))
+    axes.set_yticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks], fontsize=9.5)
     style.minor_ticks(axes.yaxis, scale.is_log)
-    axes.grid()
+    axes.grid(axis="y")
+    for between in range(1, len(places)):
+        axes.axvline(between - 0.5, color=style.GRID, linewidth=0.8, zorder=0.4)
+    style.mark_judged(axes, experiment, [(at_x[experiment.x_of(contest)], contest, [line.name for line in lines if contest in line.contests])
+                                         for contest in contests])
 
 
-def draw_line(axes, experiment, line, scale, value_of, place_at):
+def draw_line(axes, experiment, line, scale, value_of, place_at, at_x):
     name, contests, colour, mark = line.name, line.contests, line.colour, line.mark
     found = []
     for contest in contests:
         value = next((value_of(contest, member) for member in contest.members if member.name == name), None)
         if value is not None:
-            found.append((experiment.x_of(contest), value, contest))
+            found.append((at_x[experiment.x_of(contest)], value, contest))
     low, high = scale.limits
     strange = [(x, value) for x, value, _ in found if not experiment.is_defined(value.value)]
     found = [(x, value, contest) for x, value, contest in found if experiment.is_defined(value.value)]
@@ -160,14 +177,18 @@ def draw_line(axes, experiment, line, scale, value_of, place_at):
                     color=colour, linewidth=width, transform=place_at)
     for x, value, _ in found:  # (a median beyond the axis, such as 0 on a logarithmic one, is written)
         if not low <= value.value <= high:
-            edge, aside = (high, -3) if value.value > high else (low, 3 + WRITTEN * line.at)
+            edge, aside = (high, -3 - WRITTEN * line.at) if value.value > high else (low, 3 + WRITTEN * line.at)
             axes.annotate(scale.text(value.value), (x, edge), xytext=(3, aside), textcoords="offset points",
-                          va="top" if value.value > high else "bottom", fontsize=8, color=colour)
-    axes.plot([x for x, _, _ in found], [min(value.value, high) for _, value, _ in found], color=colour, marker=mark,
-              markersize=6, linestyle=line.style, transform=place_at, markeredgecolor=style.PAPER, markeredgewidth=0.7)
-    disturbed = [(x, value.value) for x, value, contest in found if contest.disturbed]
-    axes.plot([x for x, _ in disturbed], [min(y, high) for _, y in disturbed], transform=place_at, **style.CROSS)
-    simulated = [(experiment.x_of(contest), experiment.simulated_of(contest, name)) for contest in contests]
+                          va="top" if value.value > high else "bottom", fontsize=8, color=colour,
+                          bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 0.5, "alpha": 0.8})
+    axes.plot([x for x, _, _ in found], [min(value.value, high) for _, value, _ in found], color=colour, linestyle=line.style,
+              linewidth=1.2, transform=place_at)
+    for is_hollow in (False, True):
+        shown = [(x, min(value.value, high)) for x, value, contest in found if bool(contest.disturbed) == is_hollow]
+        axes.plot([x for x, _ in shown], [y for _, y in shown], linestyle="none", color=colour, marker=mark, markersize=6,
+                  transform=place_at, **(dict(style.HOLLOW, markeredgecolor=colour) if is_hollow else
+                                         {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}))
+    simulated = [(at_x[experiment.x_of(contest)], experiment.simulated_of(contest, name)) for contest in contests]
     simulated = [(x, y) for x, y in simulated if y is not None]
     axes.plot([x for x, _ in simulated], [y for _, y in simulated], color=colour,
               linestyle="--", linewidth=1.4, transform=place_at, **dict(style.SIMULATED, marker=mark))

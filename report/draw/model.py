@@ -1,5 +1,6 @@
 """What was simulated where nothing was measured, such as at a paper's numbers of ranks: panels of its own under a drawing."""
 
+import re
 import textwrap
 
 from matplotlib.transforms import ScaledTranslation
@@ -39,10 +40,15 @@ class Panel:
         first = lines[0]
         sizes = "" if not self.is_over_ranks else words.size(first["bytes"]) if first["bytes"] else ""
         place = "" if self.is_over_ranks else place_of(first)
-        self.title = textwrap.wrap("simulated, not measured: %s: %s (%s)" % (
+        self.full_title = "simulated, not measured: %s: %s (%s)" % (
             ", ".join(filter(None, (collective, sizes, place))), self.what, "; ".join(filter(None, (
-                "log scale" if self.is_log else "", self.better and self.better + " is better")))), TITLE_COLUMNS)
-        self.labels = {name: "\n".join(textwrap.wrap(name, MEMBER_COLUMNS)) for name in self.by_member}
+                "log scale" if self.is_log else "", self.better and self.better + " is better"))))
+        self.set_columns(TITLE_COLUMNS)
+        self.looks = {}
+
+    def set_columns(self, characters):
+        self.title = textwrap.wrap(self.full_title, characters)
+        self.labels = {name: "\n".join(textwrap.wrap(name, characters * MEMBER_COLUMNS // TITLE_COLUMNS)) for name in self.by_member}
 
     def x_of(self, line):
         return line["ranks"] if self.is_over_ranks else max(line["bytes"], 1)
@@ -63,6 +69,17 @@ class Panel:
     def tick_lines(self):
         return max(scales.in_lines(self.places)) + 1
 
+    def look_of(self, name, at):
+        """That of the measured line of the same algorithm, if each has one; else one of its own."""
+        same = {line: {key for key in self.looks if key_words(key) == key_words(line)} for line in self.by_member}
+        if len(self.looks) and all(same[name]) and same[name] and len({min(keys) for keys in same.values() if keys}) == \
+                len([keys for keys in same.values() if keys]):
+            return self.looks[min(same[name])]
+        used = {self.looks[min(keys)][0] for keys in same.values() if keys}
+        free = [colour for colour in style.SERIES if colour not in used] or list(style.SERIES)
+        others = [line for line, keys in same.items() if not keys]
+        return (free[others.index(name) % len(free)], style.look_at(at)[1]) if name in others else style.look_at(at)
+
     def draw(self, axes):
         values = [value for points in self.by_member.values() for value in points.values()]
         places = self.places
@@ -76,7 +93,7 @@ class Panel:
             ticks = [tick for tick in range(-100, 201, 25) if limits[0] <= tick <= limits[1]]
         axes.set_ylim(*limits)
         for at, (name, points) in enumerate(self.by_member.items()):
-            colour, mark = style.look_at(at)
+            colour, mark = self.look_of(name, at)
             axes.plot(sorted(points), [points[place] for place in sorted(points)], color=colour, linestyle="--", linewidth=1.4,
                       label=self.labels[name], **dict(style.SIMULATED, marker=mark))
         axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
@@ -92,6 +109,14 @@ class Panel:
         below = axes.transAxes + ScaledTranslation(0, -TO_LEGEND - style.LINE * (self.tick_lines - 1), axes.figure.dpi_scale_trans)
         axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, frameon=False, borderpad=0,
                     borderaxespad=0, fontsize=9.5)
+
+
+NO_KEYS = {"flat", "by", "the", "card", "among", "leaders", "k", "1", "ports", "messages", "at", "a", "time", "exchange", "one"}
+
+
+def key_words(text):
+    """What tells an algorithm apart, in the words of the model and of a legend."""
+    return frozenset(re.findall(r"[a-z0-9]+", text.lower())) - NO_KEYS
 
 
 def place_of(line):
@@ -122,15 +147,20 @@ def panels_of(experiment):
     return found
 
 
-def height(experiment):
-    return sum(panel.height for panel in panels_of(experiment))
-
-
-def axes_over(figure, experiment, above, count):
-    """`count` axes for what was measured, in so many inches; those under them are drawn."""
+def heights(experiment, characters=TITLE_COLUMNS):
     panels = panels_of(experiment)
-    heights = [above / count] * count + [panel.height for panel in panels]
-    axes = figure.subplots(len(heights), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
-    for panel, one in zip(panels, axes[count:]):
+    for panel in panels:
+        panel.set_columns(characters)
+    return [panel.height for panel in panels]
+
+
+def axes_over(figure, experiment, above, columns=1, characters=TITLE_COLUMNS, looks=None):
+    """Axes for what was measured, of these heights in inches, and after them those of the model, which are drawn. In columns."""
+    panels = panels_of(experiment)
+    for panel in panels:
+        panel.set_columns(characters)
+        panel.looks = looks or {}
+    axes = style.grid(figure, list(above) + [panel.height for panel in panels], columns)
+    for panel, one in zip(panels, axes[len(above):]):
         panel.draw(one)
-    return axes[:count]
+    return axes[:len(above)]

@@ -14,15 +14,26 @@ MOST = 0.75
 
 
 def medians(member, columns):
-    """The medians of the parts; a column that was not measured is 0. (They need not add up to the median of the sum.)"""
-    values = [member.estimate(column) for column in columns]
-    return [value.value if value is not None else 0 for value in values]
+    """The medians of the parts, of the rank that has the largest sum of them in a repetition; a column that was not measured is 0.
+    (They need not add up to the median of the sum.)"""
+    busiest = by_repetition(member, columns)
+    return [stats.estimate([parts[at] for parts in busiest.values()]).value if busiest else 0 for at in range(len(columns))]
+
+
+def by_repetition(member, columns):
+    """The parts of the rank with the largest sum."""
+    places = [member.head["columns"].index(column) if column in member.head["columns"] else None for column in columns]
+    found = {}
+    for sample in member.cell.samples:
+        ranks = [[(rank[at] or 0) if at is not None else 0 for at in places] for rank in sample["ranks"]]
+        if ranks:
+            found[sample["repetition"]] = max(ranks, key=sum)
+    return found
 
 
 def sums(member, columns):
-    """By repetition: the sum over the parts of the slowest rank of each."""
-    by_column = [member.times(column) for column in columns]
-    return {key: sum(values.get(key, 0) for values in by_column) for key in by_column[0]}
+    """By repetition: the sum over the parts of the rank that has the largest."""
+    return {key: sum(parts) for key, parts in by_repetition(member, columns).items()}
 
 
 def draw(experiment, title, label):

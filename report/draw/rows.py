@@ -13,6 +13,7 @@ GAP = 0.16   # between rows
 HEAD = 0.30  # a group's name
 HEAD_COLUMNS = 44
 LABEL_COLUMNS = 50
+COLUMN = 7.0 # inches of rows in a column, where there may be several
 SHORT = 22   # characters of a group's name that fit beside a row
 
 
@@ -53,40 +54,74 @@ def has_heads(experiment):
 
 
 def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()):
-    """value_of(contest, member): an Estimate or None. band_of(contest): (low, high) or None.
+    """Rows, of a drawing that is alone in several columns. value_of(contest, member): an Estimate or None. band_of(contest): (low, high) or None.
 
     bars(axes, contest, member, lane, colour), for drawings of bars: draws them, and returns their sum."""
     names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
-    lanes = max(len(names), 1)
-    pitch = lanes * LANE + GAP
+    pitch = max(len(names), 1) * LANE + GAP
     with_heads = has_heads(experiment)
-    places, heads, at = [], [], 0.0
+    blocks = []  # of each group: its lines, and its contests
     for group, contests in experiment.groups.items():
-        if with_heads:
-            lines = textwrap.wrap(group, HEAD_COLUMNS)
+        blocks.append((textwrap.wrap(group, HEAD_COLUMNS) if with_heads else [], contests))
+    if not with_heads:
+        blocks = [([], [contest]) for contest in experiment.contests] if len(blocks) == 1 else blocks
+
+    def inches(block):
+        return (HEAD + style.LINE * (len(block[0]) - 1)) * bool(block[0]) + pitch * len(block[1])
+    whole = sum(map(inches, blocks))
+    columns = title.columns(min(len(blocks), 1 + int(whole / COLUMN)))
+    stacks = in_stacks(blocks, inches, columns)
+    entries = style.entries_of(experiment, names, has_points=bars is None) + list(more_entries)
+    if scale.line_label:
+        entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
+    if scale.reference:
+        entries.append(style.reference_entry(scale.reference[1]))
+    tall = max(sum(map(inches, stack)) for stack in stacks)
+    heights = [tall + 0.95] * len(stacks)
+    columns = max(len(stacks), title.columns(len(stacks) + len(model.heights(experiment))))
+    if columns > len(stacks) > 1 and model.heights(experiment):  # (the model's panels begin a line of their own)
+        columns = len(stacks)
+    characters = title.panel_columns(columns)
+    figure = style.new_figure(experiment, sum(style.in_grid(heights + model.heights(experiment, characters), columns)), title, entries, columns)
+    for axes, stack in zip(model.axes_over(figure, experiment, heights, columns, characters), stacks):
+        draw_stack(axes, experiment, names, stack, tall, pitch, with_heads, scale, value_of, band_of, bars)
+    return figure
+
+
+def in_stacks(blocks, inches, columns):
+    """Blocks in their order, in stacks of about the same height."""
+    least = sum(map(inches, blocks)) / columns
+    stacks, height = [[]], 0
+    for block in blocks:
+        if stacks[-1] and len(stacks) < columns and height + inches(block) / 2 > least:
+            stacks.append([])
+            height = 0
+        stacks[-1].append(block)
+        height += inches(block)
+    return stacks
+
+
+def draw_stack(axes, experiment, names, stack, tall, pitch, with_heads, scale, value_of, band_of, bars):
+    places, heads, at = [], [], 0.0
+    for lines, contests in stack:
+        if lines:
             height = HEAD + style.LINE * (len(lines) - 1)
             heads.append((at + height / 2, "\n".join(lines)))
             at += height
         for contest in contests:
             places.append((at + pitch / 2, contest))
             at += pitch
-    entries = style.entries_of(experiment, names, has_points=bars is None) + list(more_entries)
-    if scale.line_label:
-        entries.insert(0, Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
-    if scale.reference:
-        entries.append(style.reference_entry(scale.reference[1]))
-    figure = style.new_figure(experiment, at + 0.95 + model.height(experiment), title, entries)
-    axes, = model.axes_over(figure, experiment, at + 0.95, 1)
     axes.spines["left"].set_visible(False)
-    axes.set_ylim(at, 0)  # inches, from above
+    axes.set_ylim(tall, 0)  # inches, from above
     if scale.is_log:
         axes.set_xscale("log")
     axes.set_xlim(*scale.limits)
     axes.xaxis.set_major_locator(FixedLocator(scale.ticks))
     style.minor_ticks(axes.xaxis, scale.is_log)
     axes.set_xticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
+    judged = {id(contest): mark for contest, mark in ((contest, style.judged_mark(experiment, contest, names)) for _, contest in places) if mark}
     axes.set_yticks([place for place, _ in places],
-                    [row_label(contest, experiment, with_heads) for _, contest in places])
+                    [judged.get(id(contest), "") + row_label(contest, experiment, with_heads) for _, contest in places])
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=10)
     axes.grid(axis="x")
@@ -101,7 +136,6 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
                   bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.5})
     for place, contest in places:
         draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, bars)
-    return figure
 
 
 def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, bars):
@@ -134,10 +168,9 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
             axes.plot(inside[1:], [lane, lane], color=colour, linewidth=style.THIN if contest.disturbed else style.THICK,
                       solid_capstyle="butt")
         if inside[0] == value.value:  # (else the triangle at the edge tells that it is beyond)
-            axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour,
-                      markeredgecolor=style.PAPER, markeredgewidth=0.7, clip_on=False)
-            if contest.disturbed:
-                axes.plot(inside[:1], [lane], clip_on=False, **style.CROSS)
+            axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, clip_on=False,
+                      **(dict(style.HOLLOW, markeredgecolor=colour) if contest.disturbed else
+                         {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}))
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
                   fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
 

@@ -2,6 +2,8 @@
 
 import math
 
+FEW = 3               # of fewer labels an axis has more steps
+FINER = (1.5, 2, 3, 4, 5, 6, 8)
 STEPS = (2, 5)        # between powers of ten
 SHORT_STEPS = (3, 5)  # below 1 us
 LABELS = 8            # at most so many ticks have room for their labels
@@ -24,6 +26,10 @@ def ticks(low, high):
     for value in found:  # powers of ten first
         if low <= value <= high and all(max(value / other, other / value) > least for other in chosen):
             chosen.append(value)
+    if len(chosen) < FEW:
+        for value in sorted((step * 10.0**power for power in decades for step in FINER), key=lambda value: value % 1 != 0):
+            if low <= value <= high and all(max(value / other, other / value) > least for other in chosen):
+                chosen.append(value)
     return sorted(chosen)
 
 

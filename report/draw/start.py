@@ -10,7 +10,7 @@ def notes(experiment):
         return ["allocations: how often the call asks for memory; lower is better"]
     if experiment.parts:
         return ["overhead: what the program spends in the library's calls while it computes: the start, all tests, and "
-                "the wait at the end, each of the slowest rank; lower is better"]
+                "the wait at the end, of the rank that spends most; lower is better"]
     if experiment.contests[0].column() == "start":
         return ["start: from the beginning of the call that starts the operation until it returns, before the operation is "
                 "complete; of the slowest rank; lower is better"]

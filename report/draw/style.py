@@ -90,28 +90,62 @@ def look_at(at):
 
 
 class Texts:
-    """What stands over and under a drawing: the question and its answer (of a drawing that is alone), and notes."""
+    """What stands over and under a drawing: the question and its answer (of a drawing that is alone), and notes. A drawing that
+    is alone has its panels in columns, the page has one, for phones."""
 
-    def __init__(self, question="", answer="", notes=()):
+    def __init__(self, question="", answer="", notes=(), is_alone=False):
         self.question = question
         self.answer = answer
         self.notes = notes
+        self.is_alone = is_alone
+
+    def panel_columns(self, columns):
+        """How many characters of a panel's title have room."""
+        return PANEL_COLUMNS[columns] if self.is_alone else PANEL_COLUMNS[0]
+
+    def columns(self, panels):
+        return min(COLUMNS_MAX, panels) if self.is_alone else 1
 
 
-def new_figure(experiment, height, texts, entries):
+COLUMNS_MAX = 3
+PANEL_COLUMNS = {0: 46, 1: 66, 2: 46, 3: 38}  # characters of a panel's title: on the page, and by columns
+WIDTHS = {1: 7.6, 2: 10.4, 3: 13.8}  # inches of a drawing that is alone, by its columns
+
+
+def in_grid(heights, columns):
+    """The heights of a grid's rows, of panels in their order."""
+    return [max(heights[at:at + columns]) for at in range(0, len(heights), columns)]
+
+
+def grid(figure, heights, columns):
+    """Axes in a grid, one for each panel."""
+    rows = in_grid(heights, columns)
+    spec = figure.add_gridspec(len(rows), columns, height_ratios=rows)
+    return [figure.add_subplot(spec[at // columns, at % columns]) for at in range(len(heights))]
+
+
+def new_figure(experiment, height, texts, entries, columns=1):
     """Room for drawings of this height, between the texts, conditions and the legend's entries, and the notes."""
-    question = textwrap.wrap(texts.question, TEXT_COLUMNS)
-    answer = textwrap.wrap(texts.answer, TITLE_COLUMNS, max_lines=TITLE_LINES, placeholder=".")
-    conditions = textwrap.wrap(experiment.conditions(), TEXT_COLUMNS)
-    crowding = textwrap.wrap(experiment.crowding, TEXT_COLUMNS)
+    width = WIDTHS[columns] if texts.is_alone else WIDTH
+    wider = width / WIDTH
+
+    def lines_of(text, characters, **options):
+        return textwrap.wrap(text, int(characters * wider), **options)
+    question = lines_of(texts.question, TEXT_COLUMNS)
+    answer = lines_of(texts.answer, TITLE_COLUMNS, max_lines=TITLE_LINES, placeholder=".")
+    conditions = lines_of(experiment.conditions(), TEXT_COLUMNS)
+    crowding = lines_of(experiment.crowding, TEXT_COLUMNS)
+    beside = 2 if texts.is_alone and columns > 1 else 1  # entries in a line of the legend
     for handle in entries:
-        handle.set_label("\n".join(textwrap.wrap(handle.get_label(), LEGEND_COLUMNS)))
-    legend_lines = [handle.get_label().count("\n") + 1 for handle in entries]
-    notes = [line for note in texts.notes for line in textwrap.wrap(note, NOTE_COLUMNS, subsequent_indent="   ")]
-    head = LINE * (len(question) + 1.25 * len(answer) + len(crowding) + len(conditions) + 1.05 * sum(legend_lines)) + 0.12
+        handle.set_label("\n".join(lines_of(handle.get_label(), LEGEND_COLUMNS / beside)))
+    by_line = -(-len(entries) // beside)  # (down the columns, in order)
+    legend = [entries[at * by_line:(at + 1) * by_line] for at in range(beside)]
+    heights = [max(column[at].get_label().count("\n") + 1 for column in legend if at < len(column)) for at in range(by_line)]
+    notes = [line for note in texts.notes for line in lines_of(note, NOTE_COLUMNS * (1.12 if columns > 1 else 1), subsequent_indent="   ")]
+    head = LINE * (len(question) + 1.25 * len(answer) + len(crowding) + len(conditions) + 1.05 * sum(heights)) + 0.12
     foot = NOTE_LINE * len(notes) + 0.08
     whole = head + height + foot
-    figure = figures.Figure(figsize=(WIDTH, whole), layout="constrained")
+    figure = figures.Figure(figsize=(width, whole), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.05, h_pad=0.04, rect=(0, foot / whole, 1, height / whole))
     from_top = 0.05
     for lines, pitch, options in ((question, LINE, {"fontsize": 10, "color": MUTED}),
@@ -122,10 +156,12 @@ def new_figure(experiment, height, texts, entries):
             figure.text(0.01, 1 - from_top / whole, line, va="top", **options)
             from_top += pitch
     for at, line in enumerate(notes):
-        figure.text(0.01, (foot - NOTE_LINE * at) / whole, line, va="top", fontsize=8.5, color=MUTED)
-    for handle, lines in zip(entries, legend_lines):  # (a legend of its own each: its lines keep their places)
-        figure.legend(handles=[handle], loc="upper left", bbox_to_anchor=(0, 1 - from_top / whole),
-                      frameon=False, borderpad=0.2, borderaxespad=0, handletextpad=0.6, fontsize=10.5)
+        figure.text(0.01, (foot - NOTE_LINE * at) / whole, line, va="top", fontsize=8.5, color=INK if texts.is_alone else MUTED)
+    for at, lines in enumerate(heights):  # (a legend of its own each: its lines keep their places)
+        for place, column in enumerate(legend):
+            if at < len(column):
+                figure.legend(handles=[column[at]], loc="upper left", bbox_to_anchor=(place / beside + 0.006, 1 - from_top / whole),
+                              frameon=False, borderpad=0.2, borderaxespad=0, handletextpad=0.6, fontsize=10.5)
         from_top += 1.05 * LINE * lines
     return figure
 
@@ -140,8 +176,8 @@ def entries_of(experiment, names, has_points=True):
     if not has_points:
         return entries + ([simulated_entry()] if experiment.simulated else [])
     if any(contest.disturbed for contest in experiment.contests):
-        entries.append(Line2D([], [], color=MUTED, marker="x", markeredgecolor=INK, markersize=4.5, markeredgewidth=1.2, linewidth=1,
-                              label="cross on a mark, thin bar: disturbed"))
+        entries.append(Line2D([], [], color=MUTED, marker="o", markersize=6.5, linewidth=1, **dict(HOLLOW),
+                              label="hollow mark, thin bar: disturbed"))
     if experiment.undefined:
         entries.append(Line2D([], [], color=MUTED, marker=UNDEFINED, markersize=6.5, linestyle="none",
                               label="+ at an edge: not defined here (%s)" % experiment.undefined))
@@ -159,7 +195,7 @@ def entries_of(experiment, names, has_points=True):
 
 
 SIMULATED = {"marker": "o", "markersize": 6.5, "markeredgecolor": INK, "markeredgewidth": 1.2}
-CROSS = {"marker": "x", "color": INK, "markersize": 4.5, "markeredgewidth": 1.2, "linestyle": "none"}  # on what is disturbed
+HOLLOW = {"markerfacecolor": PAPER, "markeredgewidth": 1.4}  # marks of what is disturbed
 THIN, THICK = 1, 2.4  # intervals of what is disturbed, and of the rest
 UNDEFINED = "+"
 HATCH = "////"        # of bars that are disturbed
@@ -167,6 +203,25 @@ HATCH = "////"        # of bars that are disturbed
 
 def hatched():
     return Patch(facecolor=MUTED, edgecolor=PAPER, hatch=HATCH, label="hatched: disturbed")
+
+
+def judged_mark(experiment, contest, names):
+    """The numbers of the claims that a row of these members is judged for: "(1) "."""
+    found = [str(claim.number) for claim in experiment.claims if claim.judges(contest, names)]
+    return "(%s) " % ",".join(found) if found else ""
+
+
+def mark_judged(axes, experiment, places):
+    """Over a panel, at each place: the numbers of the claims that are judged there. places: x, a row, the members drawn of it."""
+    marks = {}
+    for x, contest, names in places:
+        for number in judged_mark(experiment, contest, names).strip("() ").split(","):
+            if number and number not in marks.setdefault(x, []):
+                marks[x].append(number)
+    for x, numbers in marks.items():
+        if numbers:
+            axes.text(x, 1.0, "(%s)" % ",".join(sorted(numbers)), transform=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=8.5,
+                      weight="bold", color=INK)
 
 
 REFERENCE = {"color": INK, "linewidth": 1.4, "linestyle": ":"}

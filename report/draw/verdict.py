@@ -5,7 +5,7 @@ import re
 import textwrap
 
 from . import along, apart, kind_of, style, times
-from .. import words
+from .. import claims, words
 
 
 def sentence(experiment):
@@ -69,7 +69,9 @@ def headline(experiment):
     those that are compared."""
     if not is_decided(experiment):
         return cut(without_parentheses(sentence(experiment)))
-    text = ""
+    text = of_algorithms(experiment) or of_lateness(experiment)
+    if text:
+        return cut(text)
     for has_growth in (True, False) if along.is_of_values(experiment) else (False,):  # (this first, for it is asked)
         for is_relative, detail, is_pooled, with_sizes in TERSE:
             short = kind_of(experiment).short(experiment.terse(is_relative, detail, is_pooled))
@@ -88,9 +90,76 @@ def headline(experiment):
     return cut(text or without_parentheses(sentence(experiment)))
 
 
+def of_algorithms(experiment):
+    """The answer to a question that compares algorithms: of two the quotient, of more the best and the worst at both ends of the
+    axis; "": it is answered otherwise."""
+    if experiment.asked != "algorithm" or experiment.by_ports():
+        return ""
+    column = experiment.contests[0].column()
+    is_hidden = experiment.says == "hidden"
+
+    def value_of(contest, name):
+        member = contest.member(name)
+        found = None if member is None or not contest.is_defined(member) else contest.hidden(member) if is_hidden else member.estimate(column)
+        return found.value if found is not None else None
+    names = list(dict.fromkeys(words.axis("algorithm", contest.head.get("algorithm")) for contest in experiment.contests))
+    short = {name: name.replace("algorithm ", "", 1).replace(" among the leaders", "") for name in names}
+    of = {name: [contest for contest in experiment.contests if words.axis("algorithm", contest.head.get("algorithm")) == name] for name in names}
+    judged = [claim.rule["of"] for claim in experiment.claims if claim.is_of_samples and claim.rule["of"] in experiment.members]
+    member = (judged or experiment.members[-1:])[0]
+    if len(names) == 2 and not is_hidden:
+        first, second = names
+        parts = []
+        for name in experiment.members:
+            pairs = [(contest, other) for contest in of[second] for other in of[first]
+                     if experiment.group_of(contest, "algorithm") == experiment.group_of(other, "algorithm") and
+                     experiment.x_of(contest) == experiment.x_of(other) and value_of(contest, name) and value_of(other, name)]
+            filled = [pair for pair in pairs if not pair[0].disturbed and not pair[1].disturbed]
+            values = [value_of(one, name) / value_of(other, name) for one, other in filled or pairs]
+            if values:
+                parts.append("%s %s (%s)" % (name, words.between(min(values), max(values), words.ratio), "filled marks" if filled else
+                                             "hollow marks: not decided"))
+        return "%s with %s relative to that with %s: %s." % (
+            words.quantity(column).capitalize(), short[second], short[first], "; ".join(parts)) if parts else ""
+    if len(experiment.axes) > 1:
+        return ""
+    places = sorted({experiment.x_of(contest) for contest in experiment.contests})
+    parts, is_hollow = [], False
+    for place in dict.fromkeys((places[0], places[-1])):
+        found = sorted((value_of(contest, member), short[name], bool(contest.disturbed)) for name in names for contest in of[name]
+                       if experiment.x_of(contest) == place and value_of(contest, member) is not None)
+        if len(found) > 1:
+            text = words.percent if is_hidden else experiment.text
+            is_hollow = is_hollow or found[0][2] or found[-1][2]
+            parts.append("at %s %s (%s) to %s (%s)" % (experiment.x_text(place), text(found[0][0]), found[0][1], text(found[-1][0]), found[-1][1]))
+    opening = "%s with %s: " % ("Hidden share" if is_hidden else words.quantity(column).capitalize(), member)
+    end = " (hollow marks: not decided)." if is_hollow else "."
+    whole = opening + "; ".join(parts) + end
+    return "" if not parts else whole if len(whole) <= 1.2 * HEADLINE else opening + parts[-1] + end
+
+
+def of_lateness(experiment):
+    """What it costs that ranks are late: the difference at the end of that axis, over all panels; "": this is not asked."""
+    if not experiment.is_over_late or experiment.is_percent or experiment.is_count or experiment.says not in ("time", ""):
+        return ""
+    last = max(experiment.x_of(contest) for contest in experiment.contests)
+    parts = []
+    for name in experiment.members:
+        found = []
+        for contests in experiment.groups.values():
+            by_place = {experiment.x_of(contest): contest.member(name) for contest in contests}
+            values = [member and member.estimate(contests[0].column()) for member in (by_place.get(0), by_place.get(last))]
+            if None not in values:
+                found.append(values[1].value - values[0].value)
+        if found:
+            parts.append("%s %s" % (name, words.between(min(found), max(found), experiment.text)))
+    is_hollow = any(contest.disturbed for contest in experiment.contests if experiment.x_of(contest) in (0, last))
+    return "Lateness of %s adds: %s%s." % (words.time(last), "; ".join(parts), " (hollow marks: not decided)" * is_hollow) if parts else ""
+
+
 def cut(text):
     """Still a sentence, with a full stop."""
-    if len(text) <= HEADLINE:
+    if len(text) <= 1.2 * HEADLINE:
         return text
     return re.sub("[,;:]?[.]$", ".", textwrap.shorten(text, HEADLINE, placeholder="."))
 
@@ -113,10 +182,10 @@ def without_parentheses(text):
 
 def notes(experiment):
     """What somebody has to know who sees the figure alone, and at last where and when it was measured."""
-    found = list(kind_of(experiment).notes(experiment)) + band_notes(experiment)
+    found = list(kind_of(experiment).notes(experiment)) + claims_notes(experiment) + band_notes(experiment)
     if any(contest.disturbed for contest in experiment.contests):
         found.append("disturbed (%s): the same, measured twice, differed much (other programs ran)%s" % (
-                     "hatched" if experiment.parts else "crossed", "" if experiment.parts else "; differences smaller than the grey band are not decided"
+                     "hatched" if experiment.parts else "hollow marks", "" if experiment.parts else "; differences smaller than the grey band are not decided"
                       if any(map(band_of(experiment), experiment.contests)) else ""))
     found += headline_notes(experiment)
     if len(experiment.members) > 1:
@@ -124,11 +193,31 @@ def notes(experiment):
                      ("" if "arguments" in experiment.contests[0].head else "; names in the legend: who moves the data"))
     if experiment.simulated or experiment.simulated_alone:
         found.append("simulated: by a model (LogGP) with parameters that are mostly assumed; its commands are in docs/papers.md")
-    found += [text if text.startswith(OURS) else "the paper: " + text for text in experiment.scenario.get("notes") or []]
+        if any("k = " in line["member"] for line in experiment.simulated_alone):
+            found.append("k: how many messages a rank sends at a time (ports)")
     return found + [words.machine(experiment)]
 
 
-OURS = ("Not in the paper", "A control of ours")  # how claims begin that are no paper's
+
+def column_of(experiment):
+    """What rules call it; "": of parts, which are several."""
+    if experiment.says == "hidden":
+        return "hidden"
+    if not experiment.contests[0].baseline.computes() and experiment.contests[0].column() in ("total", "blocking"):
+        return "blocking"  # (the same, where nothing is computed)
+    return "" if experiment.parts else experiment.contests[0].column()
+
+
+def claims_notes(experiment):
+    """What the paper says, and the verdict; of samples that have no claims apart, as they are told there."""
+    if experiment.claims:
+        marked = [any(claim.judges(contest, experiment.members) for contest in experiment.contests) for claim in experiment.claims]
+        has_model = bool(experiment.simulated or experiment.simulated_alone)
+        return [claim.text(has_model, column_of(experiment), is_marked, bool(experiment.part))
+                for claim, is_marked in zip(experiment.claims, marked)] + \
+            ["point: a size (or number of ranks, or lateness) of a panel or row; (1), (2): at these points the claim of this number is "
+             "judged"] * any(marked)
+    return [text if text.startswith(claims.OURS) else "the paper: " + text for text in experiment.scenario.get("notes") or []]
 
 
 def headline_notes(experiment):
@@ -169,7 +258,7 @@ def band_notes(experiment):
 def texts(experiment, is_alone):
     if not is_alone:
         return style.Texts(notes=notes(experiment))
-    return style.Texts(experiment.question, headline(experiment), notes(experiment))
+    return style.Texts(experiment.question, headline(experiment), notes(experiment), is_alone=True)
 
 
 def first_reason(experiment):

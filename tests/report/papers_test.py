@@ -13,10 +13,10 @@ from support import END, cell, head, sample, text_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "tools", "docs"))
-import conditions  # noqa: E402
 import judge  # noqa: E402
 import measure  # noqa: E402
 import papers  # noqa: E402
+from report import conditions  # noqa: E402
 
 COLUMNS = ["blocking", "work", "start", "tests", "wait", "total", "cpu"]
 SCENARIO = {"name": "s", "question": "?", "says": "time"}
@@ -352,7 +352,7 @@ class Measuring(unittest.TestCase):
             item("libnbc-fig6-right", "figure", "The same by cable.", "libnbc-fig6", verdict="not run")]}]
         names = ["case-fig1", "case-fig1-user", "core-direct-fig1-real", "case-1-skew", "libnbc-fig5-left", "libnbc-fig5-left-ranks",
                  "libnbc-fig6", "case-control"]
-        notes = {name: said for name, (said, _) in measure.notes_of(ledger, names, has_verdicts=True).items()}
+        notes = {name: said for name, (said, *_) in measure.notes_of(ledger, names, has_verdicts=True).items()}
         self.assertEqual(notes, {
             "case-fig1": ["It idles (4). Here: confirmed."],
             "case-fig1-user": ["It idles (4). Here: confirmed."],

@@ -4,10 +4,8 @@ import os
 import statistics
 import sys
 
-import conditions
-
 sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-from report import samples, stats, words  # noqa: E402
+from report import conditions, samples, stats, words  # noqa: E402
 from report.experiment import PERCENT as SHARES, experiments  # noqa: E402
 
 MPIS = ("mpich", "openmpi", "impi")

@@ -6,7 +6,8 @@ usage: measure.py PROGRAM PAPER MINUTES SAMPLES [OPTIONS of weft bench]
 PAPER: libnbc, sci, core-direct, ukacc, case or all. MINUTES: for all of it; 0: as many as ./dev bench --paper all
 has for these. PROGRAM is a built weft. All goes to SAMPLES, line by line: an interrupted run keeps what it has.
 The time is shared by the scenarios' budgets; what one leaves over, or takes too long, is the next ones'.
---again gives samples that are there what scenarios and ledger say now of how they are drawn, and their simulations.
+--again gives samples that are there what scenarios and ledger say now of how they are drawn, and their simulations, which are kept
+where PROGRAM is -.
 """
 
 import glob
@@ -57,13 +58,16 @@ OF_PAPERS = re.compile(r".*-(fig|table)\d+[a-z]?(-left|-right|-gather|-alltoall|
 DRAWN = ("question", "says", "column", "baseline", "views")  # fields of a scenario that say how its samples are drawn
 
 
+NO_NOTES = ([], [], {})
+
+
 def as_drawn(name, scenario, notes):
     """A scenario of a 'run' line with its name in the question, what the paper says of its figures, and the members that
     rules compare."""
     def named(name, one):
-        said, compared = notes.get(name, ([], []))
+        said, compared, more = notes.get(name, NO_NOTES)
         return dict(one, question="%s: %s" % (name, one.get("question", "")), notes=said,
-                    **({"compares": compared} if compared else {}))
+                    **dict(more, **{"compares": compared} if compared else {}))
     drawn = named(name, scenario)
     if "views" in scenario:
         drawn["views"] = [named(view["name"], view) for view in scenario["views"]]
@@ -235,7 +239,9 @@ def name_missing_figures(ledger, names, keys, lines):
 
 
 def notes_of(ledger, names, has_verdicts=False):
-    """By scenario: what the paper says of it, with the verdict here if it is known, and which members rules compare, [of, to]."""
+    """By scenario: what the paper says of it, with the verdict here if it is known; which members rules compare, [of, to]; and
+    fields of the scenario: the same claims apart, with their rules ("claims"), and which system of the paper members stand
+    for ("stands_for")."""
     items = [item for paper in ledger for item in paper["items"]]
     notes = {}
     for item in items:
@@ -245,7 +251,7 @@ def notes_of(ledger, names, has_verdicts=False):
         if all(pair) and pair[0] != pair[1]:
             name = own if own in names else rule.get("scenario")
             if name in names:
-                compared = notes.setdefault(name, ([], []))[1]
+                compared = notes.setdefault(name, ([], [], {}))[1]
                 compared.insert(0 if own == name else len(compared), pair)  # (first what the figure itself is asked)
     for name, claims in claims_of(items, names).items():
         words = [claim_in_words(item, name, has_verdicts) for item in claims]
@@ -254,8 +260,30 @@ def notes_of(ledger, names, has_verdicts=False):
             other = next((one for one in before if one["kind"] == item["kind"] and not is_the_same(one)), None)
             if is_the_same(item) and other is not None and other not in claims:
                 words[at] = "%s. %s" % (said(other), words[at])
-        notes.setdefault(name, ([], []))[0].extend(words)
+        notes.setdefault(name, ([], [], {}))[0].extend(words)
+        if has_verdicts:
+            notes[name][2]["claims"] = [claim_of(item, name) for item in claims]
+    for paper in ledger:
+        for name in names:
+            if paper.get("stands_for") and name.startswith(paper["key"] + "-"):
+                notes.setdefault(name, ([], [], {}))[2]["stands_for"] = paper["stands_for"]
     return notes
+
+
+def claim_of(item, name):
+    """What a figure of this name says about a claim: see report/claims.py."""
+    found = {"says": said(item), "where": item["where"], "verdict": item.get("verdict", {}).get("verdict", "not run"),
+             "why": item.get("verdict", {}).get("why", ""), "is_simulated": is_simulated(item)}
+    if is_simulated(item):
+        found["command"] = item["command"]
+    if item.get("verdict", {}).get("verdict") == "not confirmed" and item["verdict"].get("cause"):
+        found["cause"] = first_sentence(item["verdict"]["cause"])
+    if "rule" in item:
+        found["rule"] = item["rule"]
+    scenario = item.get("rule", {}).get("scenario")
+    if scenario and scenario not in (name, views().get(name)):
+        found["by"] = scenario
+    return found
 
 
 CLAIMS_MAX = 2  # of a figure that shows no figure of the paper
@@ -347,8 +375,12 @@ def why_unseen(why):
     return "no cell of its rule has a value" if why.startswith("all its cells are missing") else first_sentence(why)
 
 
+WITHOUT = "-"  # in place of a program
+
+
 def draw_again(program, ledger, path):
-    """Gives the samples of a file the words that scenarios and ledger have now, and what is simulated now."""
+    """Gives the samples of a file the words that scenarios and ledger have now, and what is simulated now (without a program:
+    what was)."""
     known = {name: one for of in papers.scenarios().values() for name, one in of.items()}
     of_apps = papers.app_scenarios()
     notes = notes_of(ledger, [*with_views(names_of("all")), *of_apps], has_verdicts=True)
@@ -358,12 +390,12 @@ def draw_again(program, ledger, path):
     counts_tests = any('"test_calls"' in text for text in texts)
     for text in texts:
         line = json.loads(text)
-        if line["kind"] == "simulated":
+        if line["kind"] == "simulated" and program != WITHOUT:
             continue
         if line["kind"] == "run":
             for name, scenario in line["scenarios"].items():
                 if name in known:
-                    kept = {key: value for key, value in scenario.items() if key not in DRAWN and key != "compares"}
+                    kept = {key: value for key, value in scenario.items() if key not in DRAWN + ("compares", "claims", "stands_for")}
                     now = {key: known[name][key] for key in DRAWN if key in known[name]}
                     if now.get("column") == "test" and not counts_tests:  # (older samples have only the time of all tests)
                         view = now.pop("views")[0]
@@ -373,11 +405,13 @@ def draw_again(program, ledger, path):
                         kept["members"] = [dict(one, **what.get(one.get("name"), {})) for one in kept["members"]]
                     line["scenarios"][name] = as_drawn(name, dict(kept, **now), notes)
                 elif name in of_apps:
-                    line["scenarios"][name] = dict(scenario, notes=notes.get(name, ([], []))[0])
+                    said_of, _, more = notes.get(name, NO_NOTES)
+                    line["scenarios"][name] = dict(scenario, notes=said_of, **more)
                 lines.heads.setdefault(name, line)
             text = json.dumps(line, sort_keys=True) + "\n"
         lines.file.write(text)
-    simulate(program, ledger, lines)
+    if program != WITHOUT:
+        simulate(program, ledger, lines)
     lines.file.close()
     os.replace(path + ".new", path)
 

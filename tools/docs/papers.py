@@ -19,9 +19,10 @@ import shlex
 import subprocess
 import sys
 
-import conditions
-
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(ROOT)
+from report import conditions  # noqa: E402
+
 LEDGER = "docs/papers"
 PAGE = "docs/papers.md"
 SCENARIOS = "bench/scenarios"
