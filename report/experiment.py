@@ -347,7 +347,7 @@ class Experiment:
     def x_text(self, place):
         if self.is_over_late:
             return words.time(place) if place else "not late"
-        return str(place) if self.is_over_ranks else words.size(place) if place else "none"
+        return str(place) if self.is_over_ranks else words.size(place) if place else "no bytes"
 
     @functools.cached_property
     def axes(self):

@@ -18,7 +18,8 @@ class Words(unittest.TestCase):
         for value, text in (("bcast=chain:segment=64G", "algorithm chain, not cut into segments"),
                             ("bcast=chain:segment=64K", "algorithm chain, in segments of 64 KiB"),
                             ("bcast=chain:segment=512", "algorithm chain, in segments of 512 B"),
-                            ("gather=flat,alltoall=flat", "gather=flat,alltoall=flat"), ("", ""), (None, "")):
+                            ("gather=flat,alltoall=flat", "algorithms flat gather, flat alltoall"),
+                            ("allgather=multi_group:leaders=2", "algorithm multi group, 2 groups a node"), ("", ""), (None, "")):
             self.assertEqual(words.axis("algorithm", value), text)
 
     def test_tests(self):
