@@ -583,7 +583,7 @@ TEST_F(DedicatedConnection, ForeignHeaderIsTheLossOfThePeerOnceItIsRead) {
     const std::uint64_t own = StreamId{context, 0}.packed();
     const Frame good{FrameKind::eager, 0, 8, own};
     const Frame foreign[] = {
-        {FrameKind::part, 0, 8, own},
+        {FrameKind::data, 0, 8, own},
         {FrameKind::rts, 0, 8, own},
         {FrameKind::welcome, 0, 0, own},
         {FrameKind::bye, 0, 0, 0},
