@@ -96,6 +96,8 @@ inline constexpr SettingInfo setting_table[] = {
      "one for each interface, +16", "TCP connections between two ranks", true},
     {"connect", "WEFT_RESOURCES", SettingForm::words("need or ahead"), "need",
      "when connections are made", true},
+    {"dedicated_rendezvous", "WEFT_RESOURCES", SettingForm::zero_or_one(), "0",
+     "WEFT_RENDEZVOUS also holds on dedicated connections", true},
     {"shm_ring", "WEFT_RESOURCES", SettingForm::bytes(16 << 10, 64 << 20),
      "the second-level cache's size", "the size of a ring in shared memory, a power of two"},
     {"shm_large", "WEFT_RESOURCES",

@@ -19,7 +19,9 @@ bool is_too_long(const Schedule& schedule) {
 bool only_moves_in_steps(const Schedule& schedule, const Tasks& tasks) {
     const bool only_moves = std::ranges::none_of(
         schedule.ops(), [](const Op& op) { return op.reduces() || op.kind == OpKind::call; });
-    return only_moves && tasks.semaphores > 0 && tasks.lists.size() == schedule.lanes().size();
+    const auto lanes = static_cast<std::size_t>(
+        std::ranges::count_if(tasks.lists, [](const TaskList& list) { return !list.is_control; }));
+    return only_moves && tasks.dependences > 0 && lanes == schedule.lanes().size();
 }
 
 }  // namespace
@@ -91,14 +93,22 @@ bool Offload::accepts(OffloadPlan& plan, std::unique_ptr<Lists>& lists, const St
 // Takes the messages worth offloading (or all) to peers with dedicated connections.
 void Offload::compile(OffloadPlan& plan, std::span<const Rank> members) const {
     std::vector<bool> offloaded;
-    for (const ScheduleLane& lane : plan.schedule.lanes())
-        offloaded.push_back(connections_to(members[static_cast<std::size_t>(lane.peer)]));
+    auto cleared_bytes_min = static_cast<std::int64_t>(DedicatedConnections::none_is_cleared);
+    for (const ScheduleLane& lane : plan.schedule.lanes()) {
+        const DedicatedConnections* connections =
+            connections_to(members[static_cast<std::size_t>(lane.peer)]);
+        offloaded.push_back(connections != nullptr);
+        if (connections != nullptr)
+            cleared_bytes_min = static_cast<std::int64_t>(connections->cleared_bytes_min());
+    }
     const auto has_any = [&] { return std::ranges::find(offloaded, true) != offloaded.end(); };
     plan.is_too_long = has_any() && is_too_long(plan.schedule);
     if (!plan.is_too_long && has_any()) {
-        if (!options_.offers_all) offloaded = worth_offloading(plan.schedule, offloaded);
+        if (!options_.offers_all)
+            offloaded = worth_offloading(plan.schedule, offloaded, cleared_bytes_min);
         if (has_any())
-            plan.tasks = std::make_unique<Tasks>(compile_tasks(plan.schedule, offloaded));
+            plan.tasks = std::make_unique<Tasks>(compile_tasks(
+                plan.schedule, offloaded, Protocol::rendezvous, cleared_bytes_min));
     }
     plan.pays = plan.tasks && only_moves_in_steps(plan.schedule, *plan.tasks);
     plan.was_compiled = true;

@@ -104,6 +104,10 @@ class Offload : public CompletionSource {
     // What lists are bound to.
     struct Call {
         Rank member(Rank rank) const { return members[static_cast<std::size_t>(rank)]; }
+        // The name of the list's connection.
+        StreamId stream_of(const TaskList& list) const {
+            return list.is_control ? cts_stream_of(stream) : stream;
+        }
 
         StreamId stream{};
         std::span<const Rank> members{};  // ranks of the job

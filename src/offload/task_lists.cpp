@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <queue>
 #include <set>
 #include <tuple>
@@ -52,8 +53,12 @@ struct Before {
 
 class Compiler {
   public:
-    Compiler(const Schedule& schedule, const std::vector<bool>& offloaded, Protocol protocol)
-        : schedule_(schedule), protocol_(protocol), steps_(unroll(schedule)) {
+    Compiler(const Schedule& schedule, const std::vector<bool>& offloaded, Protocol protocol,
+             std::int64_t cleared_bytes_min)
+        : schedule_(schedule),
+          protocol_(protocol),
+          cleared_bytes_min_(cleared_bytes_min),
+          steps_(unroll(schedule)) {
         before_.resize(steps_.size());
         make_lists(offloaded);
     }
@@ -93,14 +98,23 @@ class Compiler {
         std::uint32_t list() const { return place.list; }
     };
 
+    bool needs_cts(const Op& op) const {
+        return protocol_ == Protocol::rendezvous && op.bytes >= cleared_bytes_min_;
+    }
+
     void make_lists(const std::vector<bool>& offloaded) {
+        std::vector<bool> has_ctss(offloaded.size());
+        for (const Step& step : steps_) {
+            if (step.what.is_message() && needs_cts(step.what))
+                has_ctss[static_cast<std::size_t>(schedule_.lane_of(step.id))] = true;
+        }
         for (std::size_t lane = 0; lane < schedule_.lanes().size(); ++lane) {
             const ScheduleLane& l = schedule_.lanes()[lane];
             list_of_lane_.push_back(no_list);
             if (!offloaded[lane]) continue;
             list_of_lane_.back() = static_cast<std::uint32_t>(tasks_.lists.size());
             tasks_.lists.push_back({.peer = l.peer, .sends = l.sends});
-            if (protocol_ == Protocol::eager) continue;
+            if (!has_ctss[lane]) continue;
             tasks_.lists.push_back({.peer = l.peer, .sends = !l.sends, .is_control = true});
         }
         enable_of_list_.assign(tasks_.lists.size(), no_op);
@@ -152,9 +166,11 @@ class Compiler {
 
     TaskId take_message(const Op& op, std::uint32_t list, Before before) {
         const bool sends = op.kind == OpKind::send;
-        if (protocol_ == Protocol::rendezvous && sends) {
-            before.places.push_back(append(list + 1, {.kind = Task::Kind::cleared}, {}));
-        } else if (protocol_ == Protocol::rendezvous) {
+        const bool needs = needs_cts(op);
+        std::optional<TaskId> cts;
+        if (needs && sends) {
+            cts = append(list + 1, {.kind = Task::Kind::cleared}, {});
+        } else if (needs) {
             // The CTS waits until the buffer is free.
             const bool waits = !before.places.empty() || !before.rest.empty();
             const TaskId clear = append(list + 1, {.kind = Task::Kind::clear}, before);
@@ -162,15 +178,19 @@ class Compiler {
         }
         return append(list,
                       {.kind = sends ? Task::Kind::send : Task::Kind::recv,
+                       .needs_cts = needs,
                        .region = sends ? op.from() : op.into()},
-                      before);
+                      before, cts);
     }
 
-    // Appends a message to a list, after the tasks that wait for its predecessors.
-    TaskId append(std::uint32_t list, const Task& message, const Before& before) {
+    // Appends a message to a list, after the tasks that wait for its predecessors, and then for its
+    // CTS.
+    TaskId append(std::uint32_t list, const Task& message, const Before& before,
+                  std::optional<TaskId> cts = {}) {
         const TaskId at{list, tasks_.lists[list].messages++};
         for (TaskId place : before.places) wait(place, at);
         go(before.rest, at);
+        if (cts) wait(*cts, at);
         notes_.push_back({at, Note::Side::message, message});
         return at;
     }
@@ -181,6 +201,9 @@ class Compiler {
         Semaphore& semaphore = entry->second;
         if (is_new) {
             semaphore.number = tasks_.semaphores++;
+            const bool is_of_cts =
+                before.list == at.list + 1 && tasks_.lists[before.list].is_control;
+            tasks_.dependences += is_of_cts ? 0 : 1;
         } else if (before.position <= semaphore.position) {
             return;  // an earlier message of the list has already waited for it
         }
@@ -253,6 +276,7 @@ class Compiler {
 
     const Schedule& schedule_;
     const Protocol protocol_;
+    const std::int64_t cleared_bytes_min_;
     std::vector<Step> steps_;
     std::vector<Before> before_;  // by step, as far as known
     std::vector<std::uint32_t> list_of_lane_;
@@ -283,7 +307,8 @@ std::int64_t Tasks::memory_bytes() const {
     return static_cast<std::int64_t>(bytes) + rest.memory_bytes();
 }
 
-std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can) {
+std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can,
+                                   std::int64_t cleared_bytes_min) {
     WEFT_ASSERT(can.size() == schedule.lanes().size());
     if (!is_in_order(schedule)) return can;
     const std::vector<bool> is_urgent = find_urgent(schedule);
@@ -297,7 +322,8 @@ std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<b
         }
     };
     for_each_message([&](OpId op, const Op& o, std::size_t lane) {
-        const bool waits = o.kind == OpKind::send && is_after_receive[op];
+        const bool waits = o.kind == OpKind::send &&
+                           (is_after_receive[op] || o.bytes >= cleared_bytes_min);
         const bool is_awaited = o.kind == OpKind::recv && is_urgent[op];
         if (waits || is_awaited || o.bytes > unattended_bytes_max) gains[lane] = true;
     });
@@ -312,10 +338,10 @@ std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<b
     return worth;
 }
 
-Tasks compile_tasks(const Schedule& schedule, const std::vector<bool>& offloaded,
-                    Protocol protocol) {
+Tasks compile_tasks(const Schedule& schedule, const std::vector<bool>& offloaded, Protocol protocol,
+                    std::int64_t cleared_bytes_min) {
     WEFT_ASSERT(offloaded.size() == schedule.lanes().size());
-    return Compiler(schedule, offloaded, protocol).compile();
+    return Compiler(schedule, offloaded, protocol, cleared_bytes_min).compile();
 }
 
 }  // namespace weft

@@ -15,13 +15,14 @@
 // the list has reached that report; `enable` (list `peer`) lets the list pass its next `go`. The
 // rest completes when everything has: it awaits the end of every list. Repeats are written out.
 //
-// With rendezvous a lane has a second list, of control messages. The receiver's list sends a CTS
-// (`clear`) when the receive's predecessors have completed, because then the buffer is free; the
-// sender's list waits for it (`cleared`) before it sends the message. Both ends of a lane must be
-// compiled for the same protocol.
+// With rendezvous a lane with large messages has a second list, of control messages. The receiver's
+// list sends a CTS (`clear`) when the receive's predecessors have completed, because then the
+// buffer is free; the sender's list waits for it (`cleared`), with its last wait before the
+// message. Both ends of a lane must be compiled for the same protocol.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -42,6 +43,7 @@ struct Task {
         report,  // number `number`: completes an `await` in the rest of the schedule
     };
     Kind kind = Kind::send;
+    bool needs_cts = false;  // of a send or recv
     std::uint32_t number = 0;
     Region region{};
 
@@ -60,6 +62,8 @@ struct TaskList {
 struct Tasks {
     std::vector<TaskList> lists;
     std::uint32_t semaphores = 0;
+    // Of them, those by which a message waits for another, and not only for its CTS.
+    std::uint32_t dependences = 0;
     Schedule rest;
 
     std::int64_t memory_bytes() const;
@@ -72,12 +76,15 @@ enum class Protocol : std::uint8_t {
 
 // By lane: whether it can be offloaded and gains by it. Not worth it are a few small receives that
 // no send waits for (the thread that waits for the operation can receive them), and a few small
-// sends that wait for no receive (the thread that starts the operation can send them).
-std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<bool>& can);
+// sends that wait for no receive (the thread that starts the operation can send them). With
+// rendezvous, a send that waits for its CTS is worth it, too.
+std::vector<bool> worth_offloading(
+    const Schedule& schedule, const std::vector<bool>& can,
+    std::int64_t cleared_bytes_min = std::numeric_limits<std::int64_t>::max());
 
 // Compiles the lanes with `offloaded` to lists, in the order of schedule.lanes(); with rendezvous,
-// each is followed by its control list.
+// each that has messages of at least `cleared_bytes_min` is followed by its control list.
 Tasks compile_tasks(const Schedule& schedule, const std::vector<bool>& offloaded,
-                    Protocol protocol = Protocol::eager);
+                    Protocol protocol = Protocol::eager, std::int64_t cleared_bytes_min = 0);
 
 }  // namespace weft

@@ -61,7 +61,8 @@ std::int64_t RunLists::memory_bytes() const {
 
 void RunLists::add_late(bool sends, std::vector<Rank>& ranks) const {
     for (const auto& list : lists) {
-        if (list->is_busy() && list->tasks.sends == sends) ranks.push_back(list->peer);
+        const bool is_late = list->is_busy() && !list->tasks.is_control;
+        if (is_late && list->tasks.sends == sends) ranks.push_back(list->peer);
     }
 }
 
@@ -178,7 +179,7 @@ void TaskRing::reserve_queues() {
 bool TaskRing::reserve(const Tasks& tasks, const Call& call) {
     return std::ranges::all_of(tasks.lists, [&](const TaskList& list) {
         std::shared_ptr<ChainOrder>& direction =
-            directions_[{call.stream, call.member(list.peer), list.sends}];
+            directions_[{call.stream_of(list), call.member(list.peer), list.sends}];
         if (direction == nullptr) direction = std::make_shared<ChainOrder>();
         while (direction->tokens.size() < 2) {
             if (!add_token(*direction)) return false;
@@ -205,10 +206,10 @@ void TaskRing::begin(Lists& lists, const Call& call) {
 }
 
 void TaskRing::take_place(List& list) {
-    list.direction = directions_.at({list.home.call.stream, list.peer, list.tasks.sends});
+    list.direction = directions_.at({list.stream(), list.peer, list.tasks.sends});
     list.direction->lists.push(&list);
     set_state(list, List::State::waiting);
-    const Lane lane(list.peer, list.home.call.stream);
+    const Lane lane(list.peer, list.stream());
     const auto messages = static_cast<std::uint32_t>(list.messages.size());
     const Posted posted = connections_to(list.peer)->hold(lane, list.tasks.sends, messages,
                                                           list.hold, {this, list.id});
@@ -383,7 +384,7 @@ void TaskRing::look_at_headers() {
 // At least the first `come` messages have come, and others `may_come` at this moment. False: the
 // list has failed.
 bool TaskRing::check_headers(List& list, std::uint32_t come, bool may_come) {
-    const std::uint64_t stream = list.home.call.stream.packed();
+    const std::uint64_t stream = list.stream().packed();
     for (; list.checked < list.messages.size(); ++list.checked, list.doubted_since_ns = 0) {
         List::HeaderState state = list.verdict_on(list.checked, stream);
         if (state == List::HeaderState::right) continue;

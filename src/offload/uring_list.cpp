@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace weft::kernel {
 
@@ -20,30 +21,39 @@ List::List(const TaskList& list, RunLists& run_lists, std::uint32_t number)
     for (const Task& task : list.tasks) {
         switch (task.kind) {
             case Task::Kind::send:
-            case Task::Kind::recv: {
-                const auto message = static_cast<std::uint32_t>(messages.size());
-                messages.emplace_back().bytes = static_cast<std::uint64_t>(task.region.bytes);
-                std::int64_t moved = 0;
-                do {
-                    const std::int64_t bytes = std::min(
-                        task.region.bytes - moved,
-                        segment_bytes - (moved == 0 ? std::int64_t{MessageHeader::size} : 0));
-                    entries.push_back(
-                        {moved == 0 ? Entry::Kind::first : Entry::Kind::more, task.region.buffer,
-                         message, static_cast<std::uint32_t>(bytes), task.region.offset + moved});
-                    moved += bytes;
-                } while (moved < task.region.bytes);
-                break;
-            }
+            case Task::Kind::recv:
+            case Task::Kind::clear:
+            case Task::Kind::cleared: add_message(task); break;
             case Task::Kind::wait: entries.push_back({Entry::Kind::take, {}, task.number}); break;
             case Task::Kind::enable: entries.push_back({Entry::Kind::give, {}, task.number}); break;
             case Task::Kind::go: entries.push_back({Entry::Kind::go}); break;
             case Task::Kind::report: entries.push_back({Entry::Kind::report}); break;
-            case Task::Kind::clear:
-            case Task::Kind::cleared: WEFT_ASSERT(!"the sockets' buffers are the clearance");
         }
     }
 }
+
+void List::add_message(const Task& task) {
+    const auto message = static_cast<std::uint32_t>(messages.size());
+    messages.emplace_back().bytes = static_cast<std::uint64_t>(task.region.bytes);
+    const bool waits = task.kind == Task::Kind::send && task.needs_cts;
+    if (waits) {
+        WEFT_ASSERT(!entries.empty() && entries.back().kind == Entry::Kind::take);
+        entries.insert(entries.end() - 1, Entry{Entry::Kind::first, task.region.buffer, message});
+    }
+    std::int64_t moved = 0;
+    bool is_first = !waits;
+    do {
+        const std::int64_t bytes =
+            std::min(task.region.bytes - moved,
+                     segment_bytes - (is_first ? std::int64_t{MessageHeader::size} : 0));
+        entries.push_back({std::exchange(is_first, false) ? Entry::Kind::first : Entry::Kind::more,
+                           task.region.buffer, message, static_cast<std::uint32_t>(bytes),
+                           task.region.offset + moved});
+        moved += bytes;
+    } while (moved < task.region.bytes);
+}
+
+StreamId List::stream() const { return home.call.stream_of(tasks); }
 
 std::byte* List::base(Buffer buffer) const {
     switch (buffer) {
@@ -68,7 +78,7 @@ void List::bind(const Offload::Call& call) {
             message.header =
                 MessageHeader{.sequence = static_cast<std::uint16_t>(hold.sequence + entry.number),
                               .bytes = message.bytes,
-                              .stream = call.stream.packed()}
+                              .stream = call.stream_of(tasks).packed()}
                     .encoded();
         message.pieces[0] = {message.header.data(), MessageHeader::size};
         message.pieces[1] = {entry.bytes > 0 ? base(entry.buffer) + entry.offset : nullptr,

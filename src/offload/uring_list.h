@@ -3,7 +3,8 @@
 // The entries are made once and hold no addresses; every start binds them to the buffers of its
 // call. A message is a header and bytes: its first entry moves the header and up to a segment of
 // the bytes, further entries a segment each. Small packets wake a longer entry so often that the
-// kernel moves it to a worker thread.
+// kernel moves it to a worker thread. A message that waits for its CTS has its header in an entry
+// of its own, before that wait: so its receiver finds out that it expects another size.
 //
 // Entries name descriptors by their numbers. A list owns its own and shares the others, so that
 // they stay open if the kernel does not give its entries back.
@@ -110,12 +111,14 @@ struct List {
     std::uint32_t reached = 0;          // reports
     std::vector<Token> awaited;         // by report; run == null: nobody awaits it
 
+    StreamId stream() const;  // of its connection
     bool is_busy() const {
         return state == State::waiting || state == State::granted || state == State::going;
     }
     bool is_receiving() const { return state == State::going && !tasks.sends; }
     // Binds addresses and headers; the place is granted.
     void bind(const Offload::Call& call);
+    void add_message(const Task& message);
     // What the header of message `number` says about it.
     enum class HeaderState : std::uint8_t { not_come, right, other_size, foreign };
     HeaderState verdict_on(std::uint32_t number, std::uint64_t stream) const;

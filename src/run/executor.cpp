@@ -161,7 +161,7 @@ bool Executor::begin_lists(Run& run) {
                              .recv = run.binding_.recv,
                              .scratch = run.scratch_};
     const bool is_clear = std::ranges::all_of(run.lists_->tasks.lists, [&](const TaskList& list) {
-        return stream.last_on_lane(list.peer, list.sends).run == nullptr;
+        return list.is_control || stream.last_on_lane(list.peer, list.sends).run == nullptr;
     });
     if (!offload_->admits(*run.lists_, call, is_clear)) return false;
     run.runs_as_lists_ = true;

@@ -1,9 +1,13 @@
 // Dedicated connections, each for one stream: a task list needs a byte stream to itself.
 //
 // A dedicated connection carries, in both directions, the messages of one stream to one peer and
-// nothing else: a MessageHeader, then the bytes. There is no RTS and no CTS: an early sender fills
-// the sockets' buffers, where the data stays until its receive is posted. The executor and task
-// lists move the same bytes.
+// nothing else: a MessageHeader, then the bytes. An early sender fills the sockets' buffers, where
+// the data stays until its receive is posted. The executor and task lists move the same bytes.
+//
+// With dedicated_rendezvous, a message of cleared_bytes_min() and more waits for its CTS: its
+// sender sends the header, waits, and sends the bytes. The CTS is a message without bytes on a
+// second connection of the stream and the pair, which carries nothing else: the k-th one from the
+// receiver clears the k-th message of the sender that needs one.
 //
 // Each direction is a queue of places: a message posted through the transport's verbs has one, a
 // task list has one for all its messages. Places take turns in order.
@@ -67,8 +71,12 @@ class DedicatedConnections {
   public:
     // The maximum of streams of one communicator that have dedicated connections.
     static constexpr std::uint32_t streams_max = 4;
+    static constexpr std::uint64_t none_is_cleared = ~std::uint64_t{0} >> 1;
 
     virtual ~DedicatedConnections() = default;
+
+    // Messages of so many bytes and more wait for their CTS; at least 1. The same on all ranks.
+    virtual std::uint64_t cleared_bytes_min() const { return none_is_cleared; }
 
     // Whether the lane's stream has a dedicated connection to the lane's peer.
     virtual bool carries(const Lane& lane) const = 0;
@@ -77,7 +85,8 @@ class DedicatedConnections {
     // granted. pending: a completion with the token follows from the transport's poll(), when the
     // connection is up and no posted message is before the list. (Other lists before it do not
     // matter.) With a code of WEFT_BROKEN_* the place is gone. While a place is granted, the
-    // transport does not touch that direction of the socket. REQUIRES: carries(lane).
+    // transport does not touch that direction of the socket. For the CTSs of a lane the stream is
+    // cts_stream_of() its stream. REQUIRES: carries(lane).
     virtual Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                         Token token) = 0;
 
@@ -94,5 +103,14 @@ class DedicatedConnections {
     // the context has ended: the socket is then shut down, but never closed.
     virtual void keep_open(int socket) = 0;
 };
+
+// The name of the connection with the CTSs for the messages of this stream.
+inline StreamId cts_stream_of(StreamId stream) {
+    return {stream.context(), stream.stream() + DedicatedConnections::streams_max};
+}
+// Of the name of a dedicated connection.
+inline bool is_cts_stream(StreamId name) {
+    return name.stream() >= DedicatedConnections::streams_max;
+}
 
 }  // namespace weft

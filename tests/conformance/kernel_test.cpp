@@ -204,20 +204,23 @@ TEST(Auto, WantsNoDedicatedConnectionsIfARankHasSeveralInterfaces) {
 // --- What is offloaded ---------------------------------------------------------------------------
 
 #if WEFT_HAS_TCP
-class Offloaded : public testing::TestWithParam<Over> {};
+class Offloaded : public testing::TestWithParam<Over> {
+  protected:
+    static void expect_every_collective(const tcp::Settings& tcp);
+};
 INSTANTIATE_TEST_SUITE_P(Over, Offloaded, testing::Values(Over::tcp, Over::mixed),
                          [](const auto& over) { return name_of(over.param); });
 
 // Every collective, small and large, one after the other and side by side.
-TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
-    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+void Offloaded::expect_every_collective(const tcp::Settings& tcp) {
     constexpr Rank ranks = 4;
     ThreadJob job(ranks, {.engine = EngineKind::kernel,
                           .may_spin = false,
                           .dedicates = true,
                           .over = GetParam(),
                           .offers_all = true,
-                          .queue_depth = 16});
+                          .queue_depth = 16,
+                          .tcp = tcp});
     job.run([&](ThreadRank& rank) {
         constexpr std::size_t most = 100'000;
         std::vector<std::int64_t> send(most * ranks, 1);
@@ -257,6 +260,18 @@ TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
         // (Between ranks that share memory there may be nothing to be offloaded.)
         EXPECT_GT(executor.offload()->begun(), GetParam() == Over::tcp ? 40u : 20u) << summary;
     }
+}
+
+TEST_P(Offloaded, IsEveryCollectiveOnAStreamThatHasConnections) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    expect_every_collective({.interfaces = "127.0.0.1"});
+}
+
+// From 4000 bytes on, messages wait for their CTS, in lists and outside of them.
+TEST_P(Offloaded, IsEveryCollectiveWithRendezvous) {
+    if (const std::string absence = absence_of("kernel"); !absence.empty()) GTEST_SKIP() << absence;
+    expect_every_collective(
+        {.interfaces = "127.0.0.1", .dedicated_rendezvous = true, .eager_threshold = 4000});
 }
 
 // A thread that shares its core with a computation may get it long after it was woken.

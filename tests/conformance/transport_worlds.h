@@ -216,10 +216,12 @@ inline std::unique_ptr<TransportWorld> make_tcp_links_world(Rank ranks, std::uin
                                                     .peer_timeout_ns = tcp_world_timeout_ns});
 }
 // Some streams of two contexts have connections of their own. One that ends is no reason to give its
-// peer up while the test may still say why.
-inline std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std::uint64_t) {
+// peer up while the test may still say why. With rendezvous nearly everything waits for its receive there, too.
+template <bool has_rendezvous>
+std::unique_ptr<TransportWorld> make_tcp_dedicated_world(Rank ranks, std::uint64_t) {
     auto world = std::make_unique<TcpWorld>(
         ranks, tcp::Settings{.interfaces = "127.0.0.1",
+                             .dedicated_rendezvous = has_rendezvous,
                              .eager_threshold = 16,
                              .peer_timeout_ns = 3 * tcp_world_timeout_ns});
     for (Rank rank = 0; rank < ranks; ++rank) {
@@ -287,7 +289,8 @@ inline std::vector<WorldFactory> transport_worlds() {
         {"tcp_ipv6", make_tcp_ipv6_world, true},
         {"tcp_lanes", make_tcp_lanes_world, true},
         {"tcp_links", make_tcp_links_world, true},
-        {"tcp_dedicated", make_tcp_dedicated_world, true},
+        {"tcp_dedicated", make_tcp_dedicated_world<false>, true},
+        {"tcp_dedicated_rts", make_tcp_dedicated_world<true>, true},
 #endif
 #if WEFT_HAS_UCX
         {"ucx_tcp", make_ucx_tcp_world, true, "tcp"},

@@ -18,4 +18,15 @@ TEST_P(Mismatch, IsToldToEveryRank) {
     }
 }
 
+TEST_P(Mismatch, IsToldToEveryRankThatWaitsForItsCts) {
+    const bool is_dedicated = engine() == "kernel" || where().name == std::string("tcp_dedicated");
+    if (!is_dedicated) GTEST_SKIP() << "no connections are dedicated";
+    for (const char* counts : {"10000 2", "2 10000", "100000 100001"}) {
+        expect_success(command({.ranks = 3,
+                                .program = std::string("tests/fault/mismatch_program ") + counts,
+                                .settings = dedicated_rendezvous,
+                                .options = "--timeout 30"}));
+    }
+}
+
 }  // namespace weft::test::mismatch_test

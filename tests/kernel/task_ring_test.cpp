@@ -22,12 +22,18 @@ using kernel::TaskRing;
 
 constexpr std::int64_t second_ns = 1'000'000'000;
 
-// A dedicated socket per peer, whatever the stream.
+// A dedicated socket per peer, whatever the stream, and another one for CTSs.
 class DedicatedSockets final : public Transport, public DedicatedConnections {
   public:
-    explicit DedicatedSockets(std::size_t ranks)
-        : sockets_(ranks, -1), next_(2 * ranks), held_(2 * ranks) {}
-    void connect(Rank peer, int socket) { sockets_[static_cast<std::size_t>(peer)] = socket; }
+    DedicatedSockets(std::size_t ranks, std::uint64_t cleared_bytes_min)
+        : cleared_bytes_min_(cleared_bytes_min),
+          sockets_(2 * ranks, -1),
+          next_(4 * ranks),
+          held_(4 * ranks) {}
+    void connect(Rank peer, int socket, int ctss) {
+        sockets_[2 * static_cast<std::size_t>(peer)] = socket;
+        sockets_[2 * static_cast<std::size_t>(peer) + 1] = ctss;
+    }
 
     const char* name() const override { return "dedicated sockets"; }
     Abilities abilities() const override { return {.can_sleep = true}; }
@@ -52,11 +58,14 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     void close_context(std::uint64_t) override {}
     void buffer_unknown(bool) override {}
 
+    std::uint64_t cleared_bytes_min() const override { return cleared_bytes_min_; }
     bool carries(const Lane&) const override { return true; }
     Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                 Token token) override {
-        const std::size_t at = 2 * static_cast<std::size_t>(lane.peer) + (sends ? 1 : 0);
-        place.socket = sockets_[static_cast<std::size_t>(lane.peer)];
+        const std::size_t socket =
+            2 * static_cast<std::size_t>(lane.peer) + (is_cts_stream(lane.stream) ? 1 : 0);
+        const std::size_t at = 2 * socket + (sends ? 1 : 0);
+        place.socket = sockets_[socket];
         place.sequence = static_cast<std::uint16_t>(std::exchange(next_[at], next_[at] + messages));
         ++held_[at];
         place.place = &held_[at];
@@ -68,9 +77,10 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     void fail(ListPlace& place, int error) override {
         --*static_cast<int*>(place.place);
         errors.push_back(error);
-        for (Rank peer = 0; peer < static_cast<Rank>(sockets_.size()); ++peer) {
-            if (sockets_[static_cast<std::size_t>(peer)] == place.socket)
-                reported_.push_back({.token = {}, .code = WEFT_BROKEN_RANK, .peer = peer});
+        for (std::size_t i = 0; i < sockets_.size(); ++i) {
+            if (sockets_[i] == place.socket)
+                reported_.push_back(
+                    {.token = {}, .code = WEFT_BROKEN_RANK, .peer = static_cast<Rank>(i / 2)});
         }
     }
     void keep_open(int socket) override { kept_open.push_back(socket); }
@@ -84,6 +94,7 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
     std::vector<int> kept_open;
 
   private:
+    const std::uint64_t cleared_bytes_min_;
     std::vector<int> sockets_;
     std::vector<std::uint32_t> next_;
     std::vector<int> held_;
@@ -94,17 +105,25 @@ class DedicatedSockets final : public Transport, public DedicatedConnections {
 // Ranks in this thread, which owns the lists of all of them.
 class Job {
   public:
-    explicit Job(Rank ranks, unsigned depth = 256, std::int64_t patience_ns = 20 * second_ns) {
+    explicit Job(Rank ranks, unsigned depth = 256, std::int64_t patience_ns = 20 * second_ns,
+                 std::uint64_t cleared_bytes_min = DedicatedConnections::none_is_cleared)
+        : is_eager_(cleared_bytes_min == DedicatedConnections::none_is_cleared) {
         const auto n = static_cast<std::size_t>(ranks);
         for (std::size_t r = 0; r < n; ++r)
-            transports_.push_back(std::make_unique<DedicatedSockets>(n));
+            transports_.push_back(std::make_unique<DedicatedSockets>(n, cleared_bytes_min));
         constexpr std::size_t all_with_all_max = 8;  // of more, neighbours in a ring
         for (std::size_t a = 0; a < n; ++a) {
             for (std::size_t b = a + 1; b < n; ++b) {
                 if (n > all_with_all_max && b != a + 1 && b - a != n - 1) continue;
-                pairs_.emplace_back();
-                transports_[a]->connect(static_cast<Rank>(b), pairs_.back().near.get());
-                transports_[b]->connect(static_cast<Rank>(a), pairs_.back().far.get());
+                const Connection& pair = pairs_.emplace_back();
+                if (!is_eager_) cts_pairs_.emplace_back();
+                const auto end_of_ctss = [&](Fd Connection::* end) {
+                    return is_eager_ ? -1 : (cts_pairs_.back().*end).get();
+                };
+                transports_[a]->connect(static_cast<Rank>(b), pair.near.get(),
+                                        end_of_ctss(&Connection::near));
+                transports_[b]->connect(static_cast<Rank>(a), pair.far.get(),
+                                        end_of_ctss(&Connection::far));
             }
         }
         for (std::size_t r = 0; r < n; ++r) {
@@ -130,6 +149,13 @@ class Job {
     DedicatedSockets& transport(Rank rank) { return *transports_[static_cast<std::size_t>(rank)]; }
     TaskRing& ring(Rank rank) { return *rings_[static_cast<std::size_t>(rank)]; }
     Connection& pair(std::size_t number) { return pairs_[number]; }
+    Connection& cts_pair(std::size_t number) { return cts_pairs_[number]; }
+    // As Offload compiles them.
+    Tasks compile_all_lanes(const Schedule& schedule) const {
+        return compile_tasks(schedule, std::vector<bool>(schedule.lanes().size(), true),
+                             is_eager_ ? Protocol::eager : Protocol::rendezvous,
+                             static_cast<std::int64_t>(transports_[0]->cleared_bytes_min()));
+    }
     Rank ranks() const { return static_cast<Rank>(executors_.size()); }
 
     template <class Done>
@@ -143,17 +169,15 @@ class Job {
     }
 
   private:
+    const bool is_eager_;
     std::vector<Connection> pairs_;
+    std::vector<Connection> cts_pairs_;
     std::vector<std::unique_ptr<DedicatedSockets>> transports_;
     std::vector<std::unique_ptr<TaskRing>> rings_;
     std::vector<std::unique_ptr<Executor>> executors_;
     std::vector<std::unique_ptr<Group>> groups_;
     std::vector<std::unique_ptr<Stream>> streams_;
 };
-
-Tasks compile_all_lanes(const Schedule& schedule) {
-    return compile_tasks(schedule, std::vector<bool>(schedule.lanes().size(), true));
-}
 
 void start_as_lists(Executor& executor, Run& run, Stream& stream, const Binding& binding) {
     executor.start(run, stream, binding, /*is_offered=*/true);
@@ -167,7 +191,7 @@ class Call {
         : job_(job), schedules_(*build_all(subject, problem)) {
         for (Rank r = 0; r < job.ranks(); ++r) {
             const Schedule& schedule = schedules_[static_cast<std::size_t>(r)];
-            plans_.push_back({schedule, std::make_unique<Tasks>(compile_all_lanes(schedule)),
+            plans_.push_back({schedule, std::make_unique<Tasks>(job.compile_all_lanes(schedule)),
                               /*was_compiled=*/true});
             runs_.push_back(std::make_unique<Run>(schedule));
             EXPECT_TRUE(runs_.back()->offer_to(job.ring(r), plans_.back(), {})) << last_detail();
@@ -240,6 +264,28 @@ TEST_P(EveryTaskRing, ComputesWhatIsPromised) {
         if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 8192;
         expect_right(jobs.try_emplace(p.ranks, p.ranks).first->second, GetParam(), p);
     });
+}
+
+// From 100 bytes on messages wait for their CTS.
+TEST_P(EveryTaskRing, ComputesItWithRendezvous) {
+    const auto all = everything();
+    const auto number =
+        static_cast<std::size_t>(std::ranges::find(all, GetParam()) - all.begin());
+    if (!runs_all() && number % 3 != test_turn() % 3) GTEST_SKIP() << "it is not its turn";
+    for (const unsigned depth : {256u, 8u}) {
+        std::map<Rank, Job> jobs;
+        const Grid grid{.ranks = {2, 3, 5},
+                        .any_root = false,
+                        .bytes = {0, 40, 200'000},
+                        .pipelines = {{}, {.segment_bytes = 16, .window = 2}},
+                        .ports_max = 2};
+        for_each_problem(GetParam(), grid, [&](Trial p) {
+            if (p.bytes > 1000 && p.tuning.segment_bytes > 0) p.tuning.segment_bytes = 20'480;
+            expect_right(
+                jobs.try_emplace(p.ranks, p.ranks, depth, 20 * second_ns, 100u).first->second,
+                GetParam(), p);
+        });
+    }
 }
 
 TEST_P(EveryTaskRing, ComputesItThroughAQueueOfEightEntries) {
@@ -438,9 +484,10 @@ TEST_F(TaskRingTest, AMessageOfAnotherSizeMayComeBeforeTheRunHasCopiedItsOwn) {
 }
 
 // Rank 0 sends more, or less, than rank 1 expects.
-void expect_mismatch(std::int64_t sent, std::int64_t expected) {
+void expect_mismatch(std::int64_t sent, std::int64_t expected,
+                     std::uint64_t cleared_bytes_min = DedicatedConnections::none_is_cleared) {
     SCOPED_TRACE(std::to_string(sent) + " for " + std::to_string(expected));
-    Job job(2);
+    Job job(2, 256, 20 * second_ns, cleared_bytes_min);
     const Subject subject = subject_of("bcast", "binomial");
     Call long_call(job, subject, problem_of(2, std::max(sent, expected)));
     Call short_call(job, subject, problem_of(2, std::min(sent, expected)));
@@ -467,6 +514,148 @@ TEST_F(TaskRingTest, AMessageOfAnotherSizeBreaksTheGroup) {
     expect_mismatch(2'000'000, 1'000'000);
     expect_mismatch(0, 8);
     expect_mismatch(8, 0);
+}
+
+// --- Rendezvous ----------------------------------------------------------------------------------
+
+class KernelRendezvous : public TaskRingTest {
+  protected:
+    static constexpr std::uint64_t from_100 = 100;
+    static constexpr std::int64_t bytes = 1 << 20;
+
+    KernelRendezvous()
+        : data(bytes, std::byte{5}), place(bytes), buffers{{{}, data}, {{}, place}} {}
+
+    // A call whose only message goes from rank 0 to rank 1.
+    static Call call_on(Job& job) {
+        return Call(job, subject_of("bcast", "binomial"), problem_of(2, bytes));
+    }
+    static int waiting_bytes(const Fd& socket) {
+        int waiting = 0;
+        EXPECT_EQ(ioctl(socket.get(), FIONREAD, &waiting), 0);
+        return waiting;
+    }
+
+    Job job{2, 256, 20 * second_ns, from_100};
+    std::vector<std::byte> data;
+    std::vector<std::byte> place;
+    std::vector<Buffers> buffers;
+};
+
+// A receive of another size is found out, though its rank may clear nothing.
+TEST_F(KernelRendezvous, AMessageOfAnotherSizeBreaksTheGroup) {
+    for (const auto& [sent, expected] : {std::pair{1'000'000, 2'000'000},
+                                         {2'000'000, 1'000'000},
+                                         {64, 128},
+                                         {128, 64},
+                                         {64, 32},
+                                         {0, 200},
+                                         {200, 0}})
+        expect_mismatch(sent, expected, from_100);
+}
+
+TEST_F(KernelRendezvous, ALateReceiverIsSentTheHeaderAlone) {
+    Call call = call_on(job);
+    call.start(0, buffers, {});
+    const Fd& far = job.pair(0).far;
+    ASSERT_TRUE(job.drive_until([&] { return waiting_bytes(far) > 0; }));
+    EXPECT_FALSE(job.drive_until([&] { return waiting_bytes(far) > 16; }, second_ns / 50));
+    EXPECT_EQ(call.run(0).late_peers(/*sends=*/true), std::vector<Rank>{1});
+    EXPECT_EQ(call.run(0).late_peers(/*sends=*/false), std::vector<Rank>{})
+        << "a CTS is no message of the collective";
+    call.start(1, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return call.is_done(); }));
+    EXPECT_EQ(place, data);
+}
+
+TEST_F(KernelRendezvous, ACtsThatComesEarlyCounts) {
+    Call call = call_on(job);
+    call.start(1, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return waiting_bytes(job.cts_pair(0).near) == 16; }));
+    call.start(0, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return call.is_done(); }));
+    EXPECT_EQ(place, data);
+}
+
+// A small message needs no CTS, nor does it wait for one of the large.
+TEST_F(KernelRendezvous, SmallMessagesAreSentAtOnce) {
+    Call call(job, subject_of("bcast", "binomial"), problem_of(2, 64));
+    call.start(0, buffers, {});
+    EXPECT_TRUE(job.drive_until([&] { return waiting_bytes(job.pair(0).far) == 16 + 64; }));
+}
+
+TEST_F(KernelRendezvous, RunsOfOneStreamDoNotMix) {
+    Job three(3, 256, 20 * second_ns, from_100);
+    expect_right_together(three, 8, 64, 20);
+    expect_right_together(three, 8, 4096, 100);
+    expect_right_together(three, 8, 1 << 20, 3);
+}
+
+TEST_F(KernelRendezvous, ListsThatWaitBehindOneAnotherKeepTheirOrder) {
+    for (const bool grants_later : {false, true}) {
+        Job wide(2, 256, 20 * second_ns, from_100);
+        expect_order_of_lists_that_wait(wide, 1 << 20, grants_later);
+        Job narrow(2, 8, 20 * second_ns, from_100);
+        expect_order_of_lists_that_wait(narrow, 8 << 20, grants_later);
+    }
+}
+
+TEST_F(KernelRendezvous, AListThatWaitsForItsCtsEndsWithItsRun) {
+    {
+        Call call = call_on(job);
+        call.start(0, buffers, {});
+        ASSERT_TRUE(job.drive_until([&] { return waiting_bytes(job.pair(0).far) == 16; }));
+        EXPECT_TRUE(job.ring(0).is_busy());
+    }
+    EXPECT_FALSE(job.ring(0).is_busy());
+}
+
+TEST_F(KernelRendezvous, AClosedConnectionEndsTheRunThatWaitsForItsCts) {
+    Call call = call_on(job);
+    call.start(0, buffers, {});
+    ASSERT_TRUE(job.drive_until([&] { return waiting_bytes(job.pair(0).far) == 16; }));
+    job.cts_pair(0).far = Fd();
+    ASSERT_TRUE(job.drive_until([&] { return call.run(0).is_done(); }));
+    EXPECT_EQ(call.run(0).failure().code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(call.run(0).failure().rank, 1);
+    EXPECT_FALSE(job.ring(0).is_busy());
+}
+
+TEST_F(KernelRendezvous, BytesThatAreNoCtsEndTheRun) {
+    Call call = call_on(job);
+    call.start(0, buffers, {});
+    const auto header = MessageHeader{.bytes = 0, .stream = job.stream(0).id().packed()}.encoded();
+    ASSERT_EQ(write(job.cts_pair(0).far.get(), header.data(), header.size()),
+              static_cast<ssize_t>(header.size()));
+    ASSERT_TRUE(job.drive_until([&] { return call.run(0).is_done(); }));
+    EXPECT_NE(call.run(0).failure().code, WEFT_OK);
+    EXPECT_EQ(job.transport(0).errors, std::vector<int>{EPROTO});
+}
+
+// The sender computes, the receiver comes late: nobody calls the library on the sender.
+TEST_F(KernelRendezvous, AMessageLeavesARankThatNeverEntersTheLibrary) {
+    Call call = call_on(job);
+    call.start(0, buffers, {});
+    std::atomic<bool> has_come{false};
+    std::thread receiver([&] {
+        const auto cts =
+            MessageHeader{.stream = cts_stream_of(job.stream(0).id()).packed()}.encoded();
+        if (write(job.cts_pair(0).far.get(), cts.data(), cts.size()) <= 0) return;
+        std::vector<std::byte> got(MessageHeader::size + bytes);
+        for (std::size_t at = 0; at < got.size();) {
+            pollfd come{job.pair(0).far.get(), POLLIN, 0};
+            if (poll(&come, 1, 20'000) != 1) return;
+            const ssize_t n = read(come.fd, got.data() + at, got.size() - at);
+            if (n <= 0) return;
+            at += static_cast<std::size_t>(n);
+        }
+        has_come = std::equal(data.begin(), data.end(), got.begin() + MessageHeader::size);
+    });
+    const std::int64_t deadline_ns = now_ns() + 20 * second_ns;
+    while (!has_come && now_ns() < deadline_ns) cpu_relax();
+    EXPECT_TRUE(has_come);
+    receiver.join();
+    EXPECT_TRUE(job.drive_until([&] { return call.run(0).is_done(); }));
 }
 
 TEST_F(TaskRingTest, AClosedConnectionEndsARunAndNothingIsTouchedAfterwards) {
@@ -586,7 +775,7 @@ TEST_F(TaskRingTest, AHeaderThatIsBeingStoredIsNoFaultOfThePeer) {
     Job job(2);
     const std::vector<Schedule> schedules =
         *build_all(subject_of("bcast", "binomial"), problem_of(2, bytes));
-    const Tasks tasks = compile_all_lanes(schedules[1]);
+    const Tasks tasks = job.compile_all_lanes(schedules[1]);
     const std::unique_ptr<Offload::Lists> lists = std::move(*job.ring(1).make(tasks));
     kernel::List& list = *static_cast<kernel::RunLists&>(*lists).lists[0];
     std::vector<std::byte> place(bytes);

@@ -294,15 +294,11 @@ class Stage {
         }
     }
 
-    // Whether the next list is the control list of this one.
-    bool has_rendezvous(Rank r, std::uint32_t list) {
-        const std::vector<List>& lists = player(r).lists;
-        return list + 1 < lists.size() && lists[list + 1].tasks->is_control;
-    }
-
+    // Of those that need a CTS.
     static Region message(const List& list, std::uint32_t number) {
         for (const Task& task : list.tasks->tasks) {
-            if (task.kind == Task::Kind::recv && number-- == 0) return task.region;
+            if (task.kind == Task::Kind::recv && task.needs_cts && number-- == 0)
+                return task.region;
         }
         return {};
     }
@@ -326,7 +322,7 @@ class Stage {
         }
         switch (task.kind) {
             case Task::Kind::send:
-                if (has_rendezvous(r, index) && --lanes_[{r, peer}].allowed < 0) {
+                if (task.needs_cts && --lanes_[{r, peer}].allowed < 0) {
                     result_.failure = "a message goes before it has been cleared";
                 }
                 post_send(r, peer, {task.region, true, index});

@@ -59,6 +59,10 @@ std::vector<Driven> driven_by(std::initializer_list<const char*> engines);
 // Why UCX cannot be used on this machine with these transports of its own ("tcp"); empty: it can.
 std::string ucx_absence(const char* tls);
 
+// The environment with which messages from 1 KiB on wait for their receiver on dedicated connections.
+inline constexpr const char* dedicated_rendezvous =
+    " WEFT_RENDEZVOUS=1K WEFT_RESOURCES=dedicated_rendezvous=1";
+
 // The environment that gives a job this engine. A kernel engine is offered everything.
 std::string settings_of(const std::string& engine);
 

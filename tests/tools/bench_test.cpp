@@ -438,7 +438,7 @@ TEST(Bench, HasTheScenariosThatItLists) {
     const Finished done = expect_success(bench + "--list");
     for (const char* name :
          {"all", "overlap", "background", "latency", "messages", "cpu", "idle", "relay", "waits",
-          "pipeline", "behind", "start", "fibers", "builds", "wire", "aa"}) {
+          "pipeline", "behind", "start", "fibers", "builds", "wire", "lists", "aa"}) {
         EXPECT_TRUE(contains("\n" + done.out, std::string("\n") + name + " "));
         expect_success(bench + name + std::string(" --plan --build somewhere"));
     }

@@ -145,7 +145,7 @@ TEST_F(SettingTest, ItemsOfAListAreRead) {
 TEST_F(SettingTest, ListsThatAreNotUnderstoodAreRefused) {
     const std::string rest =
         "'; expected NAME=VALUE, separated by commas, each once, of connections, connect, "
-        "shm_ring, shm_large, queue_depth and on_demand";
+        "dedicated_rendezvous, shm_ring, shm_large, queue_depth and on_demand";
     for (const std::string list :
          {"ring=1M", "connect", "connect=", "=", ",", "connect=ahead,", ",connect=ahead",
           "connect=ahead,,shm_ring=1M", "connect=ahead, shm_ring=1M", "connect=ahead,connect=need",

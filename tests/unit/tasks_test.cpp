@@ -228,6 +228,38 @@ TEST(TaskLists, ClearAMessageWhenItsBufferIsFree) {
                                  "    clear\n"));
 }
 
+// Both ends of a lane know how large a message is.
+TEST(TaskLists, ClearOnlyMessagesThatAreLarge) {
+    ScheduleBuilder builder(0, 3);
+    const OpId arrived = builder.recv({Buffer::recv, 0, 100}, 1);
+    builder.recv({Buffer::recv, 100, 99}, 1);
+    builder.send({Buffer::recv, 0, 99}, 2, {arrived});
+    builder.send({Buffer::recv, 0, 100}, 2, {arrived});
+    builder.send({Buffer::recv, 0, 99}, 1);
+    const Tasks tasks =
+        compile_tasks(*builder.seal(), {true, true, true}, Protocol::rendezvous, 100);
+    EXPECT_TRUE(
+        to_text(tasks).starts_with("list 0, to rank 1\n"
+                                   "    send    recv[0..99)\n"
+                                   "list 1, from rank 1\n"
+                                   "    recv    recv[0..100)\n"
+                                   "    enable 0\n"
+                                   "    recv    recv[100..199)\n"
+                                   "list 2, to rank 1, control\n"
+                                   "    clear\n"
+                                   "list 3, to rank 2\n"
+                                   "    wait 0\n"
+                                   "    send    recv[0..99)\n"
+                                   "    wait 1\n"
+                                   "    send    recv[0..100)\n"
+                                   "list 4, from rank 2, control\n"
+                                   "    cleared\n"
+                                   "    enable 1\n"))
+        << to_text(tasks);
+    EXPECT_EQ(tasks.semaphores, 2u);
+    EXPECT_EQ(tasks.dependences, 1u);
+}
+
 TEST(TaskLists, WaitOnceForWhatAnEarlierWaitImplies) {
     ScheduleBuilder builder(0, 3);
     const OpId first = builder.recv(block(0), 1);
@@ -337,6 +369,13 @@ TEST(WorthOffloading, AreRepeats) {
     EXPECT_EQ(worth(*builder.seal()), (Bools{true}));
 }
 
+TEST(WorthOffloading, AreMessagesThatWaitForTheirCts) {
+    ScheduleBuilder builder(0, 3);
+    builder.send({Buffer::recv, 0, 100}, 1);
+    builder.send({Buffer::recv, 0, 99}, 2);
+    EXPECT_EQ(worth_offloading(*builder.seal(), {true, true}, 100), (Bools{true, false}));
+}
+
 TEST(WorthOffloading, LooksThroughOperationsNamedBeforeTheirPredecessors) {
     ScheduleBuilder builder(0, 3);
     const OpId sent = builder.send(block(0), 2);
@@ -371,7 +410,8 @@ std::vector<Tasks> compile(std::span<const Schedule> schedules, Offloaded which,
             const bool some = Prng(seed * 1000003 + number).one_in(2);
             offloaded.push_back(which == Offloaded::all || (which == Offloaded::some && some));
         }
-        tasks.push_back(compile_tasks(schedule, offloaded, protocol));
+        const std::int64_t cleared_bytes_min = seed % 2 == 0 ? 0 : 20;
+        tasks.push_back(compile_tasks(schedule, offloaded, protocol, cleared_bytes_min));
     }
     return tasks;
 }

@@ -130,6 +130,17 @@ class DedicatedConnection : public testing::Test {
         return {FrameKind::eager, static_cast<std::uint16_t>(hold.sequence + number), bytes,
                 StreamId{of, 0}.packed()};
     }
+    // A CTS that a list sends, or receives.
+    static Frame cts_of(const ListPlace& hold, std::uint16_t number) {
+        return {FrameKind::eager, static_cast<std::uint16_t>(hold.sequence + number), 0,
+                cts_stream_of({context, 0}).packed()};
+    }
+    Mine& hold_ctss(Rank rank, bool sends, std::uint32_t messages = 1) {
+        Mine& made = add();
+        made.is_done = dedicated(rank).hold({1 - rank, cts_stream_of({context, 0})}, sends,
+                                            messages, made.hold, token_of(made)) == Posted::done;
+        return made;
+    }
     void list_sends(const Mine& list, std::uint16_t number, Bytes data,
                     std::uint32_t of = context) {
         const Frame::Header header = header_of(list.hold, number, data.size(), of).encoded();
@@ -698,6 +709,182 @@ TEST_F(DedicatedConnection, HeaderThatAListFindsForeignIsTheLossOfThePeer) {
     ASSERT_TRUE(until_done(list));
     EXPECT_EQ(list.reported.code, WEFT_BROKEN_TRANSPORT);
     EXPECT_EQ(lost[1], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
+}
+
+// --- Rendezvous ----------------------------------------------------------------------------------
+
+// From 1000 bytes on messages wait for their receive.
+class DedicatedRendezvous : public DedicatedConnection {
+  protected:
+    DedicatedRendezvous() {
+        ranks = TcpRanks(2, {.interfaces = "127.0.0.1",
+                             .dedicated_rendezvous = true,
+                             .eager_threshold = 1000,
+                             .peer_timeout_ns = peer_timeout_ns});
+        dedicate(context);
+    }
+};
+
+TEST_F(DedicatedRendezvous, LargeMessagesWaitForTheirReceive) {
+    EXPECT_EQ(dedicated(0).cleared_bytes_min(), 1000u);
+    ASSERT_TRUE(until_up());
+    Mine& small = send(0, bytes_of(999, 1));
+    Mine& large = send(0, bytes_of(1000, 2));
+    Mine& behind = send(0, bytes_of(10, 3));
+    ASSERT_TRUE(until_done(small));
+    poll_for(5'000'000);
+    EXPECT_FALSE(large.is_done || behind.is_done);
+    EXPECT_TRUE(until([&] { return !at(0).has_work(); })) << "it can only wait";
+    Mine& into_small = receive(1, 999);
+    poll_for(5'000'000);
+    EXPECT_FALSE(large.is_done || behind.is_done);
+    Mine& into_large = receive(1, 1000);
+    Mine& into_behind = receive(1, 10);
+    ASSERT_TRUE(until([&] { return large.is_done && behind.is_done && into_behind.is_done; }));
+    EXPECT_EQ(into_small.data, bytes_of(999, 1));
+    EXPECT_EQ(into_large.data, bytes_of(1000, 2));
+    EXPECT_EQ(into_behind.data, bytes_of(10, 3));
+}
+
+TEST_F(DedicatedRendezvous, MessagesInBothDirectionsDoNotWaitForEachOther) {
+    constexpr std::size_t count = 6;
+    constexpr std::size_t bytes = 300'000;
+    Prng random(1);
+    for (int time = 0; time < 8; ++time) {
+        std::vector<Mine*> received;
+        for (std::size_t i = 0; i < count; ++i) {
+            for (const Rank rank : {0, 1}) {
+                const bool sends_first = random.one_in(2);
+                const std::size_t size = i % 3 == 2 ? 8 : bytes;
+                if (sends_first) send(rank, bytes_of(size, i + static_cast<std::size_t>(rank)));
+                received.push_back(&receive(rank, size));
+                if (!sends_first) send(rank, bytes_of(size, i + static_cast<std::size_t>(rank)));
+                if (random.one_in(2)) poll();
+            }
+        }
+        ASSERT_TRUE(until(
+            [&] { return std::ranges::all_of(mine, [](const auto& m) { return m->is_done; }); }));
+        for (std::size_t i = 0; i < received.size(); ++i)
+            ASSERT_EQ(received[i]->data,
+                      bytes_of(received[i]->data.size(), i / 2 + (i % 2 == 0 ? 1u : 0u)));
+    }
+}
+
+// Each end may be the executor or a list.
+TEST_F(DedicatedRendezvous, MessagesMeetLists) {
+    Mine& sent = send(0, bytes_of(5000, 1));
+    Mine& list = hold(1, false, 2);
+    Mine& ctss = hold_ctss(1, true, 2);
+    ASSERT_TRUE(until([&] { return list.is_done && ctss.is_done; }));
+    EXPECT_TRUE(until([&] { return waiting_bytes(list) == 16; }));
+    poll_for(2'000'000);
+    EXPECT_EQ(waiting_bytes(list), 16) << "the header alone";
+    const auto give_cts = [&](std::uint16_t number) {
+        const Frame::Header header = cts_of(ctss.hold, number).encoded();
+        EXPECT_EQ(::send(ctss.hold.socket, header.data(), header.size(), MSG_NOSIGNAL), 16);
+    };
+    give_cts(0);
+    list_receives(list, 0, bytes_of(5000, 1));
+    ASSERT_TRUE(until_done(sent));
+    // Before its message is posted.
+    give_cts(1);
+    Mine& second = send(0, bytes_of(6000, 2));
+    list_receives(list, 1, bytes_of(6000, 2));
+    ASSERT_TRUE(until_done(second));
+    dedicated(1).release(list.hold);
+    dedicated(1).release(ctss.hold);
+
+    Mine& sends = hold(0, true);
+    Mine& awaits = hold_ctss(0, false);
+    ASSERT_TRUE(until([&] { return sends.is_done && awaits.is_done; }));
+    Mine& received = receive(1, 7000);
+    const std::vector<std::byte> cts = list_reads(awaits, 16);
+    EXPECT_TRUE(std::ranges::equal(cts, cts_of(awaits.hold, 0).encoded()));
+    list_sends(sends, 0, bytes_of(7000, 3));
+    ASSERT_TRUE(until_done(received));
+    EXPECT_EQ(received.data, bytes_of(7000, 3));
+    dedicated(0).release(sends.hold);
+    dedicated(0).release(awaits.hold);
+    // The next ones are the executor's again.
+    Mine& last = send(0, bytes_of(8000, 4));
+    Mine& into_last = receive(1, 8000);
+    ASSERT_TRUE(until([&] { return last.is_done && into_last.is_done; }));
+    EXPECT_EQ(into_last.data, bytes_of(8000, 4));
+}
+
+// The receiver of a small message clears nothing: it learns the size from the header. Later messages have their CTSs.
+TEST_F(DedicatedRendezvous, ReceivesOfAnotherSizeAreTold) {
+    ASSERT_TRUE(until_up());
+    std::uint64_t tag = 1;
+    for (const bool are_posted : {false, true}) {
+        for (const auto& [sent, expected] :
+             {std::pair{5000, 10}, {10, 5000}, {5000, 6000}, {6000, 5000}, {0, 5000}, {5000, 0},
+              {10, 5000}, {5000, 10}}) {
+            SCOPED_TRACE(std::to_string(sent) + " for " + std::to_string(expected));
+            Mine* next = are_posted ? nullptr : &send(0, bytes_of(static_cast<std::size_t>(sent), 1));
+            Mine& received = receive(1, static_cast<std::size_t>(expected));
+            Mine& behind = receive(1, 7000);
+            if (next == nullptr) next = &send(0, bytes_of(static_cast<std::size_t>(sent), 1));
+            Mine& last = send(0, bytes_of(7000, ++tag));
+            ASSERT_TRUE(until([&] {
+                return received.is_done && behind.is_done && next->is_done && last.is_done;
+            }));
+            EXPECT_EQ(received.reported.code, WEFT_BROKEN_MESSAGE);
+            EXPECT_EQ(received.reported.sent_bytes, sent);
+            EXPECT_EQ(received.reported.expected_bytes, expected);
+            EXPECT_EQ(behind.reported.code, WEFT_OK);
+            EXPECT_EQ(behind.data, bytes_of(7000, tag));
+        }
+    }
+    // No CTS is left over.
+    Mine& waits = send(0, bytes_of(5000, 1));
+    poll_for(5'000'000);
+    EXPECT_FALSE(waits.is_done);
+    Mine& received = receive(1, 5000);
+    ASSERT_TRUE(until([&] { return waits.is_done && received.is_done; }));
+    EXPECT_TRUE(lost[0].empty() && lost[1].empty());
+}
+
+TEST_F(DedicatedRendezvous, PeerThatDiesBreaksWhatWaitsForItsCts) {
+    ASSERT_TRUE(until_up());
+    Mine& sent = send(0, bytes_of(5000, 1));
+    Mine& received = receive(0, 5000);
+    poll_for(5'000'000);
+    at(1).hang_up();
+    gone.insert(1);
+    ASSERT_TRUE(until([&] { return sent.is_done && received.is_done; }));
+    EXPECT_EQ(sent.reported.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(received.reported.code, WEFT_BROKEN_RANK);
+    EXPECT_EQ(lost[0], std::vector<weft_status>{WEFT_BROKEN_RANK});
+    Mine& later = receive(0, 5000);
+    ASSERT_TRUE(until_done(later));
+    EXPECT_EQ(later.reported.code, WEFT_BROKEN_RANK);
+}
+
+TEST_F(DedicatedRendezvous, WhatAPeerHasSentBeforeItLeavesArrives) {
+    ASSERT_TRUE(until_up());
+    Mine& received = receive(1, 50'000);
+    Mine& sent = send(0, bytes_of(50'000, 1));
+    ASSERT_TRUE(until_done(sent));
+    gone.insert(0);
+    ranks.take(0).reset();
+    ASSERT_TRUE(until_done(received));
+    EXPECT_EQ(received.data, bytes_of(50'000, 1));
+    EXPECT_TRUE(lost[1].empty());
+}
+
+TEST_F(DedicatedRendezvous, BytesWithACtsAreTheLossOfThePeer) {
+    ASSERT_TRUE(until_up());
+    Mine& ctss = hold_ctss(1, true);
+    ASSERT_TRUE(until_done(ctss));
+    Mine& sent = send(0, bytes_of(5000, 1));
+    Frame foreign = cts_of(ctss.hold, 0);
+    foreign.bytes = 1;
+    const Frame::Header header = foreign.encoded();
+    EXPECT_EQ(::send(ctss.hold.socket, header.data(), header.size(), MSG_NOSIGNAL), 16);
+    ASSERT_TRUE(until_done(sent));
+    EXPECT_EQ(sent.reported.code, WEFT_BROKEN_TRANSPORT);
+    EXPECT_EQ(lost[0], std::vector<weft_status>{WEFT_BROKEN_TRANSPORT});
 }
 
 // A rank that does not have the context, and is not about to get it, does not take the call.

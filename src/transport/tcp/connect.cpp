@@ -46,6 +46,7 @@ Result<Settings> Settings::from_environment() {
     s.by_route = s.interfaces.empty();
     WEFT_RETURN_IF_NOT_OK(read_connections(s));
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_RENDEZVOUS", s.eager_threshold));
+    WEFT_RETURN_IF_NOT_OK(switch_setting("dedicated_rendezvous").move_to(s.dedicated_rendezvous));
     WEFT_RETURN_IF_NOT_OK(read_number("WEFT_PEER_TIMEOUT", s.peer_timeout_ns));
     WEFT_RETURN_IF_NOT_OK(connects_ahead_from_environment().move_to(s.connects_ahead));
     return s;
@@ -137,8 +138,10 @@ std::uint32_t TcpNode::dedicated_max(std::size_t peers) const {
     const std::size_t needed = TcpTransport::own_descriptors + 2 * peers * connections +
                                descriptors_of_engine + descriptors_max() / part_for_task_lists;
     const std::size_t left = descriptors_left();
-    const std::size_t streams = (left - std::min(left, needed)) / (2 * peers);
-    return static_cast<std::uint32_t>(std::min<std::size_t>(settings_.dedicated_max, streams));
+    const std::size_t dedicated = std::min<std::size_t>(
+        settings_.dedicated_max, (left - std::min(left, needed)) / (2 * peers));
+    // A stream takes one, or with one for CTSs two.
+    return static_cast<std::uint32_t>(settings_.dedicated_rendezvous ? dedicated / 2 : dedicated);
 }
 
 Result<std::unique_ptr<TcpTransport>> TcpNode::connect(Rank rank,

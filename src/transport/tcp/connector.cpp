@@ -302,7 +302,8 @@ bool Connector::is_superfluous(const Wire& wire) const {
     const StreamId stream = StreamId::unpack(hello->connection);
     if (stream.context() == 0 && hello->connection >= peer.connections) return true;
     if (stream.context() != 0) {
-        if (stream.stream() >= DedicatedConnections::streams_max ||
+        // (Half of the names are of connections with CTSs.)
+        if (stream.stream() >= 2 * DedicatedConnections::streams_max ||
             !core_.contexts.wants(stream.context()) || is_parting(peer, stream))
             return true;
     }

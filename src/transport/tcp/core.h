@@ -3,6 +3,7 @@
 // Thread safety: none; the progress engine's lock covers every call.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -74,6 +75,12 @@ class Core {
     // From now on the connection's peer must not be silent.
     void look_at(Link& link);
     void count_moved(std::uint64_t bytes) { may_move -= bytes < may_move ? bytes : may_move; }
+
+    // See DedicatedConnections::cleared_bytes_min().
+    std::uint64_t cleared_bytes_min() const {
+        if (!settings.dedicated_rendezvous) return DedicatedConnections::none_is_cleared;
+        return std::max<std::uint64_t>(settings.eager_threshold, 1);
+    }
 
     // There is something to send to the peer or to receive from it: the connection must come up.
     virtual void need(Link& link) = 0;

@@ -13,9 +13,9 @@ namespace weft::tcp {
 
 // --- Places --------------------------------------------------------------------------------------
 
-Place& DedicatedConnection::add_place(bool sends, Token token, std::uint32_t messages) {
+Place& DedicatedConnection::add_place(Place& place, bool sends, Token token,
+                                      std::uint32_t messages) {
     Direction& queue = direction(sends);
-    Place& place = *core_.take_place();
     place = {.token = token, .sequence = queue.next_sequence, .sends = sends, .dedicated = this};
     queue.next_sequence = static_cast<std::uint16_t>(queue.next_sequence + messages);
     queue.places.append(&place);
@@ -32,10 +32,35 @@ void DedicatedConnection::free_place(Place& place) {
     core_.holding.pop_back();
 }
 
+DedicatedConnection::Taken DedicatedConnection::take_places(std::uint64_t bytes) {
+    Taken taken{core_.take_place(), nullptr};
+    if (core_.cleared_bytes_min() == DedicatedConnections::none_is_cleared) return taken;
+    try {
+        if (ctss_ == nullptr) {
+            Link& link = core_.link_at(peer, cts_stream_of(stream()).packed());
+            ctss_ = static_cast<DedicatedConnection*>(&link);
+            ctss_->of_ = this;
+        }
+        if (needs_cts(bytes)) taken.cts = core_.take_place();
+    } catch (const std::bad_alloc&) {
+        core_.places.give_back(taken.message);
+        throw;
+    }
+    return taken;
+}
+
 Posted DedicatedConnection::send(Bytes data, Token token) {
-    Place& place = add_place(/*sends=*/true, token, 1);
+    const Taken taken = take_places(data.size());
+    Place& place = add_place(*taken.message, /*sends=*/true, token, 1);
     place.data = const_cast<std::byte*>(data.data());
     place.bytes = data.size();
+    if (taken.cts != nullptr) place.cts = ++ctss_needed_;
+    const Posted posted = post_send(place);
+    if (taken.cts != nullptr) ctss_->receive_cts(*taken.cts);
+    return posted;
+}
+
+Posted DedicatedConnection::post_send(Place& place) {
     // With completions that are kept, `done` might overtake one of this lane.
     if (sends_.places.first == &place && out != nullptr && !sends_.is_over &&
         !core_.reports.has_kept() && write(place)) {
@@ -52,20 +77,41 @@ Posted DedicatedConnection::send(Bytes data, Token token) {
 }
 
 Posted DedicatedConnection::receive(MutBytes data, Token token) {
-    Place& place = add_place(/*sends=*/false, token, 1);
+    const Taken taken = take_places(data.size());
+    Place& place = add_place(*taken.message, /*sends=*/false, token, 1);
     place.data = data.data();
     place.bytes = data.size();
+    post_receive();
+    if (taken.cts == nullptr) return Posted::pending;
+    core_.may_move = Core::moved_bytes_max;
+    give_cts(*taken.cts);
+    return Posted::pending;
+}
+
+void DedicatedConnection::give_cts(Place& place) {
+    if (spare_ctss_ == 0) return ctss_->send_cts(place);
+    --spare_ctss_;
+    core_.places.give_back(&place);
+}
+
+// After a message that met a receive of another size: there is a CTS for each that needs one.
+void DedicatedConnection::balance_ctss(std::uint64_t sent_bytes, std::uint64_t expected_bytes) {
+    if (needs_cts(expected_bytes) && !needs_cts(sent_bytes)) ++spare_ctss_;
+    // (The receive has given its own place back.)
+    if (needs_cts(sent_bytes) && !needs_cts(expected_bytes)) give_cts(*core_.places.take());
+}
+
+void DedicatedConnection::post_receive() {
     core_.expect(*this);
     if (receives_.is_over)
         await_reason();
     else
         core_.need(*this);
     watch();
-    return Posted::pending;
 }
 
 Posted DedicatedConnection::hold(bool sends, std::uint32_t messages, ListPlace& hold, Token token) {
-    Place& place = add_place(sends, token, messages);
+    Place& place = add_place(*core_.take_place(), sends, token, messages);
     place.list = &hold;
     hold = {.sequence = place.sequence, .place = &place};
     if (lists_++ == 0) {
@@ -127,8 +173,16 @@ void DedicatedConnection::go_on() {
 // The message at the front has ended.
 void DedicatedConnection::end_place(bool sends, const Outcome& how) {
     Place& place = *direction(sends).places.take_first();
-    core_.reports.add({place.token, how.code, peer.rank, how.sent_bytes, how.expected_bytes}, name);
+    if (!is_cts_stream(stream()))
+        core_.reports.add({place.token, how.code, peer.rank, how.sent_bytes, how.expected_bytes},
+                          name);
     free_place(place);
+    if (is_cts_stream(stream()) && !sends) of_->cleared();
+}
+
+void DedicatedConnection::cleared() {
+    ++ctss_come_;
+    go_on();
 }
 
 // --- The connection ------------------------------------------------------------------------------
@@ -199,14 +253,15 @@ void DedicatedConnection::end_sends() { end(out != nullptr ? out->write_error : 
 bool DedicatedConnection::write(Place& place) {
     const Frame::Header header =
         Frame{FrameKind::eager, place.sequence, place.bytes, name}.encoded();
-    while (core_.may_move > 0) {
+    const std::uint64_t allowed = may_be_sent(place);
+    while (core_.may_move > 0 && place.moved < allowed) {
         const std::uint64_t of_head = std::min<std::uint64_t>(place.moved, header.size());
         const std::uint64_t offset = place.moved - of_head;
         iovec pieces[2] = {
             {const_cast<std::byte*>(header.data()) + of_head, header.size() - of_head},
-            {place.data + offset, std::min(place.bytes - offset, core_.may_move)},
+            {place.data + offset, std::min(allowed - header.size() - offset, core_.may_move)},
         };
-        const ssize_t n = out->write(std::span(pieces, place.bytes > offset ? 2u : 1u));
+        const ssize_t n = out->write(std::span(pieces, pieces[1].iov_len > 0 ? 2u : 1u));
         // Earlier data of the peer can still be read.
         if (n < 0) sends_.is_over = true;
         if (n <= 0) return false;
@@ -300,10 +355,13 @@ bool DedicatedConnection::take_header(Wire& wire) {
     const Place& place = *receives_.places.first;
     if (frame.kind != FrameKind::eager || frame.stream != name || frame.sequence != place.sequence)
         return false;
+    if (is_cts_stream(stream()) && frame.bytes != 0) return false;
     wire.left = frame.bytes;
     if (frame.bytes != place.bytes) {
         is_dropping_ = frame.bytes > 0;
-        end_place(/*sends=*/false, Outcome::mismatch(frame.bytes, place.bytes));
+        const std::uint64_t expected_bytes = place.bytes;
+        end_place(/*sends=*/false, Outcome::mismatch(frame.bytes, expected_bytes));
+        balance_ctss(frame.bytes, expected_bytes);
     } else if (frame.bytes == 0) {
         end_place(/*sends=*/false);
     }
@@ -359,7 +417,7 @@ void DedicatedConnection::break_places(weft_status code) {
                 queue->places.append(place);
                 continue;
             }
-            if (!place->is_given_back)
+            if (!place->is_given_back && (is_list || !is_cts_stream(stream())))
                 core_.reports.add({.token = place->token, .code = code, .peer = peer.rank}, name);
             free_place(*place);
         }

@@ -11,6 +11,10 @@
 // the end of the peer. Until then, operations that need the dedicated connection wait, at most
 // WEFT_PEER_TIMEOUT.
 //
+// A connection with the CTSs of another one (cts_stream_of()) has, besides the places of lists, a
+// message without bytes for each send and receive of that one that needs a CTS, in the same order.
+// They are not reported: a received one lets the other connection go on.
+//
 // Only the message at the front of a direction is read or written, and no byte behind it that might
 // belong to a list.
 //
@@ -41,8 +45,9 @@ class DedicatedConnection final : public Link {
     static void fail(ListPlace& hold, int error);
 
     bool owes() const override {
-        return out != nullptr && !sends_.is_over && !sends_.places.empty() &&
-               sends_.places.first->list == nullptr;
+        if (out == nullptr || sends_.is_over || sends_.places.empty()) return false;
+        const Place& first = *sends_.places.first;
+        return first.list == nullptr && first.moved < may_be_sent(first);
     }
     bool is_needed() const override { return expected > 0 || lists_ > 0; }
     void read(Wire& wire) override;
@@ -66,6 +71,7 @@ class DedicatedConnection final : public Link {
     void go_without() {
         sends_.is_over = receives_.is_over = true;
         break_places(no_descriptor);
+        if (of_ != nullptr) of_->go_without();
     }
     // Moves on after a place or the connection has changed.
     void go_on();
@@ -83,7 +89,29 @@ class DedicatedConnection final : public Link {
     };
 
     Direction& direction(bool sends) { return sends ? sends_ : receives_; }
-    Place& add_place(bool sends, Token token, std::uint32_t messages);
+    // For a message, and for its CTS; null: it needs none.
+    struct Taken {
+        Place* message;
+        Place* cts;
+    };
+
+    // How much of a message with its header.
+    std::uint64_t may_be_sent(const Place& send) const {
+        return MessageHeader::size + (send.cts <= ctss_come_ ? send.bytes : 0);
+    }
+    bool needs_cts(std::uint64_t bytes) const { return bytes >= core_.cleared_bytes_min(); }
+    Taken take_places(std::uint64_t bytes);
+    void give_cts(Place& place);
+    void balance_ctss(std::uint64_t sent_bytes, std::uint64_t expected_bytes);
+    Place& add_place(Place& place, bool sends, Token token, std::uint32_t messages);
+    Posted post_send(Place& place);
+    void post_receive();
+    void send_cts(Place& place) { (void)post_send(add_place(place, /*sends=*/true, {}, 1)); }
+    void receive_cts(Place& place) {
+        add_place(place, /*sends=*/false, {}, 1);
+        post_receive();
+    }
+    void cleared();
     void free_place(Place& place);
     void grant(bool sends, const Place* quietly);
     void end_place(bool sends, const Outcome& how = {});
@@ -103,6 +131,12 @@ class DedicatedConnection final : public Link {
     Direction sends_;
     Direction receives_;
     std::size_t lists_ = 0;  // places of lists
+    // Of sends that are no list's.
+    std::uint64_t ctss_needed_ = 0;
+    std::uint64_t ctss_come_ = 0;
+    std::uint64_t spare_ctss_ = 0;         // given to receives whose messages needed none
+    DedicatedConnection* ctss_ = nullptr;  // the connection with the CTSs; null: not used yet
+    DedicatedConnection* of_ = nullptr;    // of one with CTSs: whose they are
     // The message that is being read does not fit its receive.
     bool is_dropping_ = false;
     // Since when the connection is needed, has ended, and the peer has not given a reason; 0: not

@@ -98,6 +98,7 @@ struct Place {
     std::uint64_t moved = 0;  // of a send with its header, of a receive without
     Token token{};
     std::uint16_t sequence = 0;
+    std::uint64_t cts = 0;  // of a send: the number of the CTS that it needs; 0: it needs none
     // Of a list:
     ListPlace* list = nullptr;  // null: a message
     bool is_granted = false;

@@ -20,6 +20,8 @@ struct Settings {
     // dedicated ones
     std::uint32_t connections = 0;
     std::uint32_t dedicated_max = 16;
+    // dedicated_rendezvous in WEFT_RESOURCES: eager_threshold also holds on dedicated ones
+    bool dedicated_rendezvous = false;
     // WEFT_RENDEZVOUS, in bytes: messages of fewer are sent at once, larger ones wait for their
     // receive. 0: only failure notices (context 0) are eager, which orders them before the
     // cancellations that they explain.

@@ -460,10 +460,10 @@ tcp::DedicatedConnection* TcpTransport::dedicated_of(Peer& peer, StreamId stream
 
 Posted TcpTransport::hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                           Token token) {
-    DedicatedConnection* dedicated = dedicated_of(peer_of(lane.peer), lane.stream);
-    WEFT_ASSERT(dedicated != nullptr);
+    auto& dedicated =
+        static_cast<DedicatedConnection&>(link_at(peer_of(lane.peer), lane.stream.packed()));
     may_move = moved_bytes_max;
-    return dedicated->hold(sends, messages, place, token);
+    return dedicated.hold(sends, messages, place, token);
 }
 
 void TcpTransport::release(ListPlace& place) {

@@ -117,6 +117,7 @@ class TcpTransport final : public Transport, private DedicatedConnections, priva
     using Wire = tcp::Wire;
 
     // DedicatedConnections
+    std::uint64_t cleared_bytes_min() const override { return Core::cleared_bytes_min(); }
     bool carries(const Lane& lane) const override;
     Posted hold(const Lane& lane, bool sends, std::uint32_t messages, ListPlace& place,
                 Token token) override;

@@ -68,6 +68,8 @@ Settings Settings::of(const Case& c) {
     if (settings.engine == EngineKind::thread && random.one_in(2))
         settings.engine = EngineKind::automatic;
     settings.sets_core_aside = random.one_in(3);
+    settings.dedicated_rendezvous = settings.dedicates && random.one_in(2);
+    if (settings.dedicated_rendezvous && random.one_in(2)) settings.eager_threshold = 1000;
     return settings;
 }
 
@@ -106,6 +108,7 @@ tcp::Settings Settings::of_tcp() const {
     tcp::Settings result{
         .interfaces = interfaces(), .connections = connections, .cut_bytes_min = 1024};
     result.eager_threshold = eager_threshold.value_or(result.eager_threshold);
+    result.dedicated_rendezvous = dedicated_rendezvous;
     return result;
 }
 #endif
@@ -126,6 +129,7 @@ std::string Settings::environment() const {
     if (ring_bytes) resources += ",shm_ring=" + std::to_string(*ring_bytes);
     if (connections > 1) resources += ",connections=" + std::to_string(connections);
     if (queue_depth) resources += ",queue_depth=" + std::to_string(*queue_depth);
+    if (dedicated_rendezvous) resources += ",dedicated_rendezvous=1";
     if (large == shm::LargeMethod::vm_readv) resources += ",shm_large=vm_readv";
     if (!resources.empty()) text += " WEFT_RESOURCES=" + resources.substr(1);
     if (offers_all) text += " WEFT_HOOK_OFFER_ALL=1";

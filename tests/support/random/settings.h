@@ -33,7 +33,8 @@ struct Settings {
     bool offers_all = false;  // to a kernel engine
     std::optional<unsigned> queue_depth;
     bool checks_calls = false;
-    bool dedicates = false;        // connections to streams
+    bool dedicates = false;  // connections to streams
+    bool dedicated_rendezvous = false;
     bool sets_core_aside = false;  // for the progress threads of processes, which share another one
     shm::LargeMethod large = shm::LargeMethod::ring;
 
