@@ -45,9 +45,9 @@ Process::Process(Parts parts)
       ranks_(parts.ranks),
       job_(std::move(parts.job)),
       startup_(std::move(parts.startup)),
-      topology_(parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_))
-                                    : parts.nodes,
-                parts.cores),
+      topology_(
+          parts.nodes.empty() ? std::vector<Rank>(static_cast<std::size_t>(ranks_)) : parts.nodes,
+          parts.cores),
       torus_(std::move(parts.torus)),
       transports_(std::move(parts.transports)),
       outside_(

@@ -31,8 +31,8 @@ class Process {
         std::uint64_t process = 0;  // random, of this process
         std::vector<Rank> nodes;    // by rank of the job, equal if they share one; empty: all do
         std::vector<std::string> node_names{};  // by that number
-        std::vector<Rank> cores{};  // by rank of the job, see shape/topology.h; empty: unknown
-        std::optional<Torus> torus;             // of all ranks of the job, if it was declared
+        std::vector<Rank> cores{};   // by rank of the job, see shape/topology.h; empty: unknown
+        std::optional<Torus> torus;  // of all ranks of the job, if it was declared
         std::vector<std::unique_ptr<Transport>> transports;
         std::vector<Transport*> routes;    // by rank of the job; null for this rank
         std::unique_ptr<Offload> offload;  // null: none

@@ -53,7 +53,8 @@ TEST(Card, TellsWhoStaysOnACore) {
     cards[2].cores = {4, 5};
     cards[4].cores = {5};
     cards[4].machine = "n";
-    EXPECT_EQ(cores_of(cards), (std::vector<Rank>{0, 1, Topology::any_core, 0, 2, Topology::any_core}));
+    EXPECT_EQ(cores_of(cards),
+              (std::vector<Rank>{0, 1, Topology::any_core, 0, 2, Topology::any_core}));
 }
 
 TEST(Card, AnEngineIsAgreedOnIfAllHaveIt) {
