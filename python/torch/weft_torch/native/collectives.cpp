@@ -152,8 +152,9 @@ WorkPtr WeftBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& 
     TORCH_CHECK_VALUE(outputs.size() == inputs.size(),
                       "weft all_gather_into_tensor: ", outputs.size(), " outputs and ",
                       inputs.size(), " inputs");
-    const Starting work = begin(OpType::ALLGATHER_INTO_TENSOR_COALESCED,
-                                "weft:all_gather_into_tensor", options.timeout, outputs, inputs);
+    // (torch 2.13 has no number for exactly this.)
+    const Starting work = begin(OpType::ALLGATHER_COALESCED, "weft:all_gather_into_tensor",
+                                options.timeout, outputs, inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i) start_allgather(work, outputs[i], inputs[i]);
     return started(work);
 }
