@@ -1,12 +1,13 @@
 """A rank of ./dev bench --torch (tools/torch_bench.py starts it): rank 0 prints what was measured, as JSON.
 
-usage: rank.py operation SECONDS NAME TYPE BYTES... | rank.py ddp SECONDS HIDDEN LAYERS BUCKET_MB [HOOK [SETTING...]]
+usage: rank.py operation SECONDS NAME TYPE BYTES... | rank.py ddp SECONDS HIDDEN LAYERS BUCKET_MB BATCH [HOOK [SETTING...]]
 operation: allreduce, allgather, barrier or future, with gloo and weft in turn in one run
-ddp: a training step, likewise. HOOK is none, or bf16 for gloo alone, or bf16+weft for both; SETTINGs are of weft's group:
-wire=bfloat16"""
+ddp: a training step, likewise. BATCH is a number of inputs, or "equal": as many as are computed in the time that gloo takes
+to add the gradients. HOOK is none, or bf16 for gloo alone, or bf16+weft for both; SETTINGs are of weft's group: wire=bfloat16"""
 
 import datetime
 import json
+import math
 import os
 import sys
 import time
@@ -29,13 +30,24 @@ clock, cpu_clock = time.perf_counter, time.process_time
 
 class Samples:
     def __init__(self):
-        self.seconds, self.cpu = [], 0.0
+        self.seconds, self.cpu, self.turns = [], 0.0, []
 
     def summary(self):
         ordered = sorted(self.seconds)
         count = len(ordered)
-        return {"count": count, "median": ordered[count // 2], "p99": ordered[min(count - 1, count * 99 // 100)],
-                "p10": ordered[count // 10], "cpu": self.cpu / count}
+        return {"count": count, "median": median(ordered), "p99": ordered[min(count - 1, count * 99 // 100)],
+                "cpu": self.cpu / count}
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def interval_of_median(values):
+    """That of 95 %, by the sign test: of ordered values, those around the middle."""
+    ordered, count = sorted(values), len(values)
+    aside = int(0.98 * math.sqrt(count)) + 1
+    return [ordered[max(0, count // 2 - aside)], ordered[min(count - 1, count // 2 + aside)]]
 
 
 def in_turn(seconds, calls, control, turn=None):
@@ -57,15 +69,19 @@ def in_turn(seconds, calls, control, turn=None):
         for name, call in calls.items():
             dist.barrier(group=control)
             call()
-            cpu = cpu_clock()
+            cpu, own = cpu_clock(), []
             for _ in range(turn):
                 begin = clock()
                 call()
-                samples[name].seconds.append(clock() - begin)
+                own.append(clock() - begin)
             samples[name].cpu += cpu_clock() - cpu
+            samples[name].seconds += own
+            samples[name].turns.append(median(own))
         goes_on[0] = float(clock() < end)
         dist.broadcast(goes_on, src=0, group=control)
-    return {name: one.summary() for name, one in samples.items()}
+    result = {name: one.summary() for name, one in samples.items()}
+    result["interval"] = interval_of_median([weft / gloo for weft, gloo in zip(samples["weft"].turns, samples["gloo"].turns)])
+    return result
 
 
 def operation(kind, group, size, dtype):
@@ -90,19 +106,57 @@ def operations(seconds, kind, dtype, *sizes):
     return result
 
 
-def ddp(seconds, hidden, layers, bucket_mb, hook="none", *settings):
+def seconds_of(call, control, repeats=5):
+    """The median time of a call, as the slowest rank has it."""
+    times = []
+    for _ in range(repeats):
+        dist.barrier(group=control)
+        begin = clock()
+        call()
+        times.append(clock() - begin)
+    longest = torch.tensor([median(times)])
+    dist.all_reduce(longest, op=dist.ReduceOp.MAX, group=control)
+    return longest.item()
+
+
+def equal_batch(model, hidden, bucket_mb, group, control):
+    """How many inputs take as long to compute, forwards and backwards, as the gradients to add with `group`."""
+    elements = sum(parameter.numel() for parameter in model.parameters())
+    bucket = max(1, min(elements, int(bucket_mb * (1 << 20)) // 4))
+    gradients = [torch.zeros(bucket) for _ in range(elements // bucket)]
+
+    def add():
+        for work in [dist.all_reduce(gradient, group=group, async_op=True) for gradient in gradients]:
+            work.wait()
+
+    def compute(batch):
+        inputs = torch.randn(batch, hidden)
+        return lambda: model(inputs).square().mean().backward()
+
+    wanted, batch = seconds_of(add, control), 64
+    for _ in range(3):
+        batch = max(1, round(batch * wanted / seconds_of(compute(batch), control)))
+    return batch
+
+
+def ddp(seconds, hidden, layers, bucket_mb, batch, hook="none", *settings):
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=100))
     everyone = list(range(dist.get_world_size()))
     control = dist.new_group(everyone, backend="gloo")
     options = weft_torch.Options(**dict(setting.split("=") for setting in settings))
     groups = {"gloo": dist.new_group(everyone, backend="gloo"),
               "weft": dist.new_group(everyone, backend="weft", pg_options=options)}
-    inputs = torch.randn(64, int(hidden))
+    hidden, bucket_mb = int(hidden), float(bucket_mb)
+
+    def new_model():
+        torch.manual_seed(1)
+        return nn.Sequential(*[part for _ in range(int(layers)) for part in (nn.Linear(hidden, hidden), nn.ReLU())])
+
+    batch = equal_batch(new_model(), hidden, bucket_mb, groups["gloo"], control) if batch == "equal" else int(batch)
+    inputs, plain = torch.randn(batch, hidden), new_model()
 
     def step_of(name):
-        torch.manual_seed(1)
-        model = nn.Sequential(*[part for _ in range(int(layers)) for part in (nn.Linear(int(hidden), int(hidden)), nn.ReLU())])
-        wrapped = nn.parallel.DistributedDataParallel(model, process_group=groups[name], bucket_cap_mb=float(bucket_mb),
+        wrapped = nn.parallel.DistributedDataParallel(new_model(), process_group=groups[name], bucket_cap_mb=bucket_mb,
                                                       gradient_as_bucket_view=True)
         if hook == "bf16+weft" or (hook == "bf16" and name == "gloo"):
             from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
@@ -115,7 +169,8 @@ def ddp(seconds, hidden, layers, bucket_mb, hook="none", *settings):
 
         return step
 
-    return {"step": in_turn(seconds, {name: step_of(name) for name in BACKENDS}, control, turn=3)}
+    result = in_turn(seconds, {name: step_of(name) for name in BACKENDS}, control, turn=3)
+    return {"step": dict(result, batch=batch, computation=seconds_of(lambda: plain(inputs).square().mean().backward(), control))}
 
 
 def main():
