@@ -15,7 +15,7 @@ KIND = "import weft_torch; print(weft_torch.backend_kind())"
 
 def python(code, **settings):
     return subprocess.run([sys.executable, "-B", "-c", code], env=dict(os.environ, **settings), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120)
+                          stderr=subprocess.PIPE, text=True, timeout=400)
 
 
 class Build(unittest.TestCase):
@@ -56,7 +56,7 @@ class Examples(unittest.TestCase):
     def run_example(self, name):
         example = os.path.join(os.path.dirname(HERE), "examples", name)
         ended = subprocess.run([sys.executable, "-B", "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-                                example], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120,
+                                example], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=400,
                                env=dict(os.environ, OMP_NUM_THREADS="1"))
         self.assertEqual(ended.returncode, 0, ended.stderr)
         return ended.stdout

@@ -79,8 +79,11 @@ def main():
     if version not in of_weft.versions():
         of_weft.skip("no Python %s in .cache/python, for the package weft; ./dev test --torch makes it" % version)
     weft = of_weft.build(version, build_folder, *of_build)
-    return subprocess.call([python, "-B", "-m", "unittest", "-v", name if "." in name else name + "_test"],
-                           env=environment(version, weft, build_folder), cwd=HERE)
+    settings = environment(version, weft, build_folder)
+    # Compiled here, which takes minutes on a busy machine, no test waits for it.
+    compiled = subprocess.call([python, "-B", "-c", "from weft_torch import _build; _build.path()"], env=settings)
+    return compiled or subprocess.call([python, "-B", "-m", "unittest", "-v", name if "." in name else name + "_test"],
+                                       env=settings, cwd=HERE)
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ def start(ranks, program, *arguments, **settings):
     return [Rank(process) for process in processes]
 
 
-def end(ranks, timeout=120):
+def end(ranks, timeout=400):
     """Waits for all ranks. Kills those that do not end, which is a failure."""
     deadline = time.monotonic() + timeout
     late = []
@@ -59,7 +59,7 @@ def end(ranks, timeout=120):
     return ranks
 
 
-def job(ranks, program, *arguments, timeout=120, **settings):
+def job(ranks, program, *arguments, timeout=400, **settings):
     """Runs a program with several ranks, which must succeed; returns their output."""
     ended = end(start(ranks, program, *arguments, **settings), timeout)
     assert all(rank.status == 0 for rank in ended), "\n".join("rank %d: %s" % named for named in enumerate(ended))

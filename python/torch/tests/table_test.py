@@ -10,7 +10,7 @@ from support import job
 
 class Table(unittest.TestCase):
     def check(self, ranks, **settings):
-        lines = [json.loads(line) for line in job(ranks, "table_program.py", timeout=300, **settings)[0].splitlines()
+        lines = [json.loads(line) for line in job(ranks, "table_program.py", timeout=900, **settings)[0].splitlines()
                  if line.startswith("{")]
         self.assertEqual([line["name"] for line in lines], [name for name, _ in table.ROWS])
         self.assertGreaterEqual(len(lines), 60)
