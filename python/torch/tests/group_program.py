@@ -98,7 +98,7 @@ def timeout():
         tensor = torch.tensor([float(RANK + 1)])
         work = dist.all_reduce(tensor, group=group, async_op=True)
         sentence, took = failure_of(work.wait)
-        expect(sentence, "all_reduce", "rank %d" % late, "timed out")
+        expect(sentence, "all_reduce", "rank %d" % late, "Timed out")
         assert took < 30, took
         if RANK == 0:
             future = dist.all_reduce(torch.zeros(1), async_op=True).get_future()  # of another group: not late
@@ -120,7 +120,7 @@ def future_timeout():
     if RANK == 0:
         work = dist.all_reduce(torch.ones(1), group=group, async_op=True)
         sentence, took = failure_of(work.get_future().wait)
-        expect(sentence, "all_reduce", "rank 1", "timed out")
+        expect(sentence, "all_reduce", "rank 1", "Timed out")
         assert took < 30, took
         polled = dist.all_reduce(torch.ones(1), group=group, async_op=True)
         while not polled.is_completed():

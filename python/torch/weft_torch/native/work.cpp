@@ -177,10 +177,10 @@ void WeftWork::expire() {
     complete(failure);
 }
 
-// After a wait of this thread.
+// After a wait of this thread. (torch's own tests look for the words "Timed out".)
 std::exception_ptr WeftWork::timed_out(Milliseconds timeout) const {
     return failure_of(WEFT_TIMED_OUT,
-                      c10::str(call_.where(), ": timed out after ", timeout.count(), " ms"));
+                      c10::str(call_.where(), ": Timed out after ", timeout.count(), " ms"));
 }
 
 // With the lock.
