@@ -1,6 +1,7 @@
-"""Training with gloo and with weft from the same beginning. usage: training_program.py ddp|fsdp STEPS
+"""Training with gloo and with weft from the same beginning. usage: training_program.py ddp|fsdp STEPS [ALGORITHM...]
 
-Prints, on each rank, the losses of the last step, and "equal" if those of all steps and the parameters are bitwise equal."""
+Prints, on each rank, the losses of the last step, and "equal" if those of all steps and the parameters are bitwise equal.
+With algorithms of all_reduce: trains with weft alone, with each of them, instead."""
 
 import datetime
 import sys
@@ -47,15 +48,22 @@ def fsdp(model, group):
 
 def main():
     torch.use_deterministic_algorithms(True)
-    wrap, steps = {"ddp": ddp, "fsdp": fsdp}[sys.argv[1]], int(sys.argv[2])
+    wrap, steps, algorithms = {"ddp": ddp, "fsdp": fsdp}[sys.argv[1]], int(sys.argv[2]), sys.argv[3:]
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
     everyone = list(range(dist.get_world_size()))
-    gloo, parameters = losses_of(wrap, dist.new_group(everyone, backend="gloo"), steps)
-    settings = weft_torch.Options(reproducible=True)
-    weft, of_weft = losses_of(wrap, dist.new_group(everyone, backend="weft", pg_options=settings), steps)
-    same = gloo == weft and all(map(torch.equal, parameters, of_weft))
-    largest = max(abs(one - other) for one, other in zip(gloo, weft))
-    print("%s losses %.9g %.9g largest difference %.3g" % ("equal" if same else "differ", gloo[-1], weft[-1], largest))
+
+    def with_weft(**settings):
+        options = weft_torch.Options(reproducible=True, **settings)
+        return losses_of(wrap, dist.new_group(everyone, backend="weft", pg_options=options), steps)
+
+    if algorithms:
+        first, *others = [with_weft(algorithms={"allreduce": name}) for name in algorithms]
+    else:
+        first, others = losses_of(wrap, dist.new_group(everyone, backend="gloo"), steps), [with_weft()]
+    for losses, parameters in others:
+        same = first[0] == losses and all(map(torch.equal, first[1], parameters))
+        largest = max(abs(one - other) for one, other in zip(first[0], losses))
+        print("%s losses %.9g %.9g largest difference %.3g" % ("equal" if same else "differ", first[0][-1], losses[-1], largest))
     dist.destroy_process_group()
 
 

@@ -18,6 +18,11 @@ class Training(unittest.TestCase):
         for output in job(4, "training_program.py", "ddp", "50"):
             self.assertLess(float(output.split()[-1]), 1e-4, output)
 
+    def test_reproducible_training_is_bitwise_equal_with_all_algorithms(self):
+        algorithms = ("recursive_doubling", "rabenseifner", "reduce_bcast", "reduce_scatter_allgather")
+        for output in job(4, "training_program.py", "ddp", "20", *algorithms):
+            self.assertEqual([line.split()[0] for line in output.splitlines()], ["equal"] * 3, output)
+
 
 if __name__ == "__main__":
     unittest.main()
