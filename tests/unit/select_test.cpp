@@ -102,6 +102,12 @@ TEST_F(Select, KnowsWhereReceivesCombine) {
               "recursive_doubling");
     EXPECT_EQ(choice(selector, Collective::allreduce, 2, 16 * 1024, true), "ring");
     EXPECT_EQ(choice(selector, Collective::allreduce, 3, 16 * 1024, true), "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 4, 256 * 1024 - 1, true),
+              "recursive_doubling");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 4, 256 * 1024, true),
+              "reduce_scatter_allgather");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 4, 256 * 1024), "ring");
+    EXPECT_EQ(choice(selector, Collective::allreduce, 5, 256 * 1024, true), "ring");
 }
 
 // Also: the table names only algorithms that exist.
