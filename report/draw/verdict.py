@@ -139,8 +139,9 @@ def of_algorithms(experiment):
 
 
 def of_lateness(experiment):
-    """What it costs that ranks are late: the difference at the end of that axis, over all panels; "": this is not asked."""
-    if not experiment.is_over_late or experiment.is_percent or experiment.is_count or experiment.says not in ("time", ""):
+    """What it costs that ranks are late: the difference at the end of that axis, over all panels; "": this is not asked, or
+    of one member, whose times have room."""
+    if len(experiment.members) < 2 or not experiment.is_over_late or experiment.is_percent or experiment.is_count or experiment.says not in ("time", ""):
         return ""
     last = max(experiment.x_of(contest) for contest in experiment.contests)
     parts = []

@@ -180,7 +180,7 @@ class Figures(unittest.TestCase):
         panel = figure.axes[1]
         self.assertEqual([text.get_text() for text in panel.get_legend().get_texts()], ["ibcast", "igather"])
         self.assertEqual([list(line.get_xdata()) for line in panel.lines if line.get_linestyle() == "--"], [[2, 16, 64]] * 2)
-        self.assertEqual(panel.get_xlabel(), "number of ranks")
+        self.assertEqual(panel.get_xlabel(), "number of ranks (log scale)")
 
     def test_samples_may_be_drawn_in_other_ways_too(self):
         views = [{"name": "again", "question": "And its ratio?", "says": "ratio"},
