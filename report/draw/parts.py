@@ -14,10 +14,14 @@ MOST = 0.75
 
 
 def medians(member, columns):
-    """The medians of the parts, of the rank that has the largest sum of them in a repetition; a column that was not measured is 0.
-    (They need not add up to the median of the sum.)"""
-    busiest = by_repetition(member, columns)
-    return [stats.estimate([parts[at] for parts in busiest.values()]).value if busiest else 0 for at in range(len(columns))]
+    """The median of the sum, of the rank that has the largest in a repetition, in parts as large as in the mean: the operating
+    system counts the whole of a short time as user or system time. A column that was not measured is 0."""
+    busiest = list(by_repetition(member, columns).values())
+    whole = sum(map(sum, busiest))
+    if not whole:
+        return [0] * len(columns)
+    middle = stats.estimate([sum(parts) for parts in busiest]).value
+    return [middle * sum(parts[at] for parts in busiest) / whole for at in range(len(columns))]
 
 
 def by_repetition(member, columns):

@@ -93,8 +93,10 @@ def headline(experiment):
 def of_algorithms(experiment):
     """The answer to a question that compares algorithms: of two the quotient, of more the best and the worst at both ends of the
     axis; "": it is answered otherwise."""
-    if experiment.asked != "algorithm" or experiment.by_ports():
+    if experiment.asked != "algorithm":
         return ""
+    if experiment.by_ports():
+        return of_hidden_by_ports(experiment) if experiment.says == "hidden" else ""
     column = experiment.contests[0].column()
     is_hidden = experiment.says == "hidden"
 
@@ -136,6 +138,25 @@ def of_algorithms(experiment):
     end = " (hollow marks: not decided)." if is_hollow else "."
     whole = opening + "; ".join(parts) + end
     return "" if not parts else whole if len(whole) <= 1.2 * HEADLINE else opening + parts[-1] + end
+
+
+def of_hidden_by_ports(experiment):
+    """How many points more or less of an operation several ports hide, where both shares are defined."""
+    parts, is_hollow = [], False
+    for name in experiment.members:
+        found = []
+        for several, one in experiment.by_ports():
+            members = several.member(name), one.member(name)
+            if None in members or not several.is_defined(members[0]) or not one.is_defined(members[1]):
+                continue
+            shares = several.hidden(members[0]), one.hidden(members[1])
+            if None not in shares:
+                found.append(shares[0].value - shares[1].value)
+                is_hollow = is_hollow or bool(several.disturbed or one.disturbed)
+        if found:
+            parts.append("%s %s" % (name, words.between(min(found), max(found), lambda points: "%+.0f points" % points)))
+    return "Hidden share with several ports, less that with one: %s%s." % (
+        "; ".join(parts), " (hollow marks: not decided)" * is_hollow) if parts else ""
 
 
 def of_lateness(experiment):
@@ -244,7 +265,7 @@ def band_of(experiment):
 def band_notes(experiment):
     """Why there is no grey band, where there is none."""
     if experiment.parts:
-        return ["no grey band: bars do not show how much the same differs when it is measured twice"]
+        return ["a bar: the median of the sum; its parts: their shares in the mean", "no grey band: bars do not show how much the same differs when it is measured twice"]
     if len(experiment.members) < 2:
         return []  # nothing is compared
     lacking = [contest for contest in experiment.contests if not band_of(experiment)(contest)]
