@@ -255,14 +255,16 @@ def notes_of(ledger, names, has_verdicts=False):
                 compared.insert(0 if own == name else len(compared), pair)  # (first what the figure itself is asked)
     for name, claims in claims_of(items, names).items():
         words = [claim_in_words(item, name, has_verdicts) for item in claims]
+        found = [claim_of(item, name) for item in claims]
         for at, item in enumerate(claims):  # ("the same" as what?)
             before = items[:items.index(item)][::-1]
             other = next((one for one in before if one["kind"] == item["kind"] and not is_the_same(one)), None)
             if is_the_same(item) and other is not None and other not in claims:
                 words[at] = "%s. %s" % (said(other), words[at])
+                found[at]["says"] = "%s. %s" % (said(other), found[at]["says"])
         notes.setdefault(name, ([], [], {}))[0].extend(words)
         if has_verdicts:
-            notes[name][2]["claims"] = [claim_of(item, name) for item in claims]
+            notes[name][2]["claims"] = found
     for paper in ledger:
         for name in names:
             if paper.get("stands_for") and name.startswith(paper["key"] + "-"):
