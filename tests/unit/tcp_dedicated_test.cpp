@@ -817,11 +817,17 @@ TEST_F(DedicatedRendezvous, ReceivesOfAnotherSizeAreTold) {
     ASSERT_TRUE(until_up());
     std::uint64_t tag = 1;
     for (const bool are_posted : {false, true}) {
-        for (const auto& [sent, expected] :
-             {std::pair{5000, 10}, {10, 5000}, {5000, 6000}, {6000, 5000}, {0, 5000}, {5000, 0},
-              {10, 5000}, {5000, 10}}) {
+        for (const auto& [sent, expected] : {std::pair{5000, 10},
+                                             {10, 5000},
+                                             {5000, 6000},
+                                             {6000, 5000},
+                                             {0, 5000},
+                                             {5000, 0},
+                                             {10, 5000},
+                                             {5000, 10}}) {
             SCOPED_TRACE(std::to_string(sent) + " for " + std::to_string(expected));
-            Mine* next = are_posted ? nullptr : &send(0, bytes_of(static_cast<std::size_t>(sent), 1));
+            Mine* next =
+                are_posted ? nullptr : &send(0, bytes_of(static_cast<std::size_t>(sent), 1));
             Mine& received = receive(1, static_cast<std::size_t>(expected));
             Mine& behind = receive(1, 7000);
             if (next == nullptr) next = &send(0, bytes_of(static_cast<std::size_t>(sent), 1));

@@ -104,7 +104,7 @@ void DedicatedConnection::balance_ctss(std::uint64_t sent_bytes, std::uint64_t e
 void DedicatedConnection::post_receive() {
     core_.expect(*this);
     if (receives_.is_over)
-        await_reason();
+        end(0);
     else
         core_.need(*this);
     watch();
@@ -182,6 +182,11 @@ void DedicatedConnection::end_place(bool sends, const Outcome& how) {
 
 void DedicatedConnection::cleared() {
     ++ctss_come_;
+    go_on();
+}
+
+void DedicatedConnection::all_cleared() {
+    ctss_come_ = UINT64_MAX / 2;
     go_on();
 }
 
@@ -372,7 +377,25 @@ bool DedicatedConnection::take_header(Wire& wire) {
 
 void DedicatedConnection::end(int error) {
     if (!is_gone(error) && !peer.lost) return core_.lose(peer, WEFT_BROKEN_TRANSPORT);
+    if (of_ != nullptr && !peer.lost) end_ctss();
     await_reason();
+}
+
+// No more CTSs come or are wanted: the other end has closed the context, and drops what arrives; or
+// it has cancelled it, or died, which the connection with the messages tells.
+void DedicatedConnection::end_ctss() {
+    sends_.is_over = receives_.is_over = true;
+    for (Direction* queue : {&sends_, &receives_}) {
+        Chain<Place> places = std::exchange(queue->places, {});
+        while (!places.empty()) {
+            Place* place = places.take_first();
+            if (place->list != nullptr)
+                queue->places.append(place);
+            else
+                free_place(*place);
+        }
+    }
+    of_->all_cleared();
 }
 
 void DedicatedConnection::await_reason() {

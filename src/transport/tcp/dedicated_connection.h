@@ -112,6 +112,8 @@ class DedicatedConnection final : public Link {
         post_receive();
     }
     void cleared();
+    void all_cleared();
+    void end_ctss();
     void free_place(Place& place);
     void grant(bool sends, const Place* quietly);
     void end_place(bool sends, const Outcome& how = {});
