@@ -107,8 +107,8 @@ void Offload::compile(OffloadPlan& plan, std::span<const Rank> members) const {
         if (!options_.offers_all)
             offloaded = worth_offloading(plan.schedule, offloaded, cleared_bytes_min);
         if (has_any())
-            plan.tasks = std::make_unique<Tasks>(compile_tasks(
-                plan.schedule, offloaded, Protocol::rendezvous, cleared_bytes_min));
+            plan.tasks = std::make_unique<Tasks>(
+                compile_tasks(plan.schedule, offloaded, Protocol::rendezvous, cleared_bytes_min));
     }
     plan.pays = plan.tasks && only_moves_in_steps(plan.schedule, *plan.tasks);
     plan.was_compiled = true;

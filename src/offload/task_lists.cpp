@@ -322,8 +322,8 @@ std::vector<bool> worth_offloading(const Schedule& schedule, const std::vector<b
         }
     };
     for_each_message([&](OpId op, const Op& o, std::size_t lane) {
-        const bool waits = o.kind == OpKind::send &&
-                           (is_after_receive[op] || o.bytes >= cleared_bytes_min);
+        const bool waits =
+            o.kind == OpKind::send && (is_after_receive[op] || o.bytes >= cleared_bytes_min);
         const bool is_awaited = o.kind == OpKind::recv && is_urgent[op];
         if (waits || is_awaited || o.bytes > unattended_bytes_max) gains[lane] = true;
     });

@@ -117,7 +117,7 @@ class Job {
                 if (n > all_with_all_max && b != a + 1 && b - a != n - 1) continue;
                 const Connection& pair = pairs_.emplace_back();
                 if (!is_eager_) cts_pairs_.emplace_back();
-                const auto end_of_ctss = [&](Fd Connection::* end) {
+                const auto end_of_ctss = [&](Fd Connection::*end) {
                     return is_eager_ ? -1 : (cts_pairs_.back().*end).get();
                 };
                 transports_[a]->connect(static_cast<Rank>(b), pair.near.get(),
@@ -269,8 +269,7 @@ TEST_P(EveryTaskRing, ComputesWhatIsPromised) {
 // From 100 bytes on messages wait for their CTS.
 TEST_P(EveryTaskRing, ComputesItWithRendezvous) {
     const auto all = everything();
-    const auto number =
-        static_cast<std::size_t>(std::ranges::find(all, GetParam()) - all.begin());
+    const auto number = static_cast<std::size_t>(std::ranges::find(all, GetParam()) - all.begin());
     if (!runs_all() && number % 3 != test_turn() % 3) GTEST_SKIP() << "it is not its turn";
     for (const unsigned depth : {256u, 8u}) {
         std::map<Rank, Job> jobs;
