@@ -104,6 +104,14 @@ class Apps(unittest.TestCase):
         _, out = printed(apps.print_table, [contest])
         self.assertIn("weft blocking by block", out.splitlines()[0])
 
+    def test_what_is_computed_at_once_is_not_tuned(self):
+        members = apps.members_of("fft", ["mpich"])
+        contest = apps.Contest("app fft", "?", "fft", "40-50 %", "--size 4", members, apps.Place(apps.Link("1gbit")), is_tuned=True)
+        contest.take({member.name: ["--planes-per-message", "2", "--window", "1"] for member in members})
+        self.assertEqual(contest.arguments["mpich blocking"],
+                         "--size 4 --window 1 --planes-per-message 1000000 --late 0".split())
+        self.assertEqual(contest.arguments["mpich blocking by block"], "--size 4 --planes-per-message 2 --window 1".split())
+
     def test_the_table_has_share_bounds_and_gains(self):
         _, out = printed(apps.print_table, [contest_of(3)])
         heading, row = out.splitlines()[:2]
@@ -239,7 +247,7 @@ class Places(unittest.TestCase):
 
     def test_links_have_small_buckets(self):
         slow, distant, fast = apps.links_from("1gbit,500mbit+0.5ms,10gbit")
-        self.assertEqual(" ".join(slow.arguments()), "--rate 1gbit --gso 16384 --burst 18432")
+        self.assertEqual(" ".join(slow.arguments()), "--rate 1gbit --burst 73728")
         self.assertEqual(" ".join(distant.arguments()), "--rate 500mbit --delay 0.5ms --burst 73728")
         self.assertEqual(" ".join(fast.arguments()), "--rate 10gbit")
         for text in ("fast", "1gbit+soon"):
