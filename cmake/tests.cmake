@@ -36,6 +36,7 @@ add_library(weft_test_support STATIC ${support_sources})
 target_link_libraries(weft_test_support PUBLIC weft_test_rank weft_test_base)
 target_precompile_headers(weft_test_support PRIVATE
                           ${PROJECT_SOURCE_DIR}/tests/support/test.h)
+set_target_properties(weft_test_support PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 
 # tests/unit/ring_test.cpp -> target test_unit_ring, executable <build>/tests/unit/ring_test
 function(weft_test_names source folder_out stem_out target_out)

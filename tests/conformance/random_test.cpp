@@ -49,7 +49,11 @@ void run_programs(const char* transport, int ranks, int total) {
                 static_cast<unsigned long long>(seed));
 }
 
-class Random : public testing::TestWithParam<int> {};
+class Random : public testing::TestWithParam<int> {
+    void SetUp() override {
+        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
+    }
+};
 INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));
 
 TEST_P(Random, OnSimulatedRanks) { run_programs("sim", GetParam(), operations(5'000, 50'000)); }

@@ -15,6 +15,7 @@ class Killed : public testing::TestWithParam<Driven> {
         }
         if (!runs_all() && where.has_one_engine && way != std::string("thread"))
             GTEST_SKIP() << "in this way only in a run of all tests";
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
     }
 
     static void expect_named(int seeds, const std::string& options) {

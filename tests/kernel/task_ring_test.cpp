@@ -233,7 +233,10 @@ class TaskRingTest : public testing::Test {
 };
 
 class EveryTaskRing : public testing::TestWithParam<Subject> {
-    void SetUp() override { skip_without_io_uring(); }
+    void SetUp() override {
+        skip_without_io_uring();
+        if (!IsSkipped() && !is_its_turn(4)) GTEST_SKIP() << not_its_turn;
+    }
 };
 INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), subject_name);
 
@@ -268,9 +271,6 @@ TEST_P(EveryTaskRing, ComputesWhatIsPromised) {
 
 // From 100 bytes on messages wait for their CTS.
 TEST_P(EveryTaskRing, ComputesItWithRendezvous) {
-    const auto all = everything();
-    const auto number = static_cast<std::size_t>(std::ranges::find(all, GetParam()) - all.begin());
-    if (!runs_all() && number % 3 != test_turn() % 3) GTEST_SKIP() << "it is not its turn";
     for (const unsigned depth : {256u, 8u}) {
         std::map<Rank, Job> jobs;
         const Grid grid{.ranks = {2, 3, 5},

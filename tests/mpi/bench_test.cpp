@@ -11,7 +11,7 @@ namespace weft::test::bench_test {
 
 using Json = nlohmann::json;
 
-class Bench : public OnEveryMpi {
+class Bench : public OnOneMpi {
   protected:
     Finished bench(const std::string& arguments, const std::string& settings = "") const {
         std::string setting = settings + " WEFT_BENCH_MPI_";

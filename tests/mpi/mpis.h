@@ -171,6 +171,15 @@ class OnEveryMpi : public testing::TestWithParam<Mpi> {
     static const Mpi& mpi() { return GetParam(); }
 };
 
+// With one of the MPIs, unless all tests run: what the MPI does hardly matters.
+class OnOneMpi : public OnEveryMpi {
+  protected:
+    void SetUp() override {
+        OnEveryMpi::SetUp();
+        if (!IsSkipped() && !is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
+};
+
 inline std::string name_of_mpi(const testing::TestParamInfo<Mpi>& test) { return test.param.name; }
 
 }  // namespace weft::test

@@ -5,7 +5,7 @@
 
 namespace weft::test::nbc_test {
 
-class Nbc : public OnEveryMpi {
+class Nbc : public OnOneMpi {
   protected:
     static std::string program() {
         return mpi().compiled("nbc.c " WEFT_SOURCE_DIR "/tests/mpi/nbc_unit.c -lm", "nbc") + " ";

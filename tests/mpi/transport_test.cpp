@@ -13,6 +13,7 @@ class OverMpi : public testing::TestWithParam<std::tuple<Mpi, const char*>> {
   protected:
     void SetUp() override {
         if (const std::string absence = mpi().absence(); !absence.empty()) GTEST_SKIP() << absence;
+        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
     }
     static const Mpi& mpi() { return std::get<0>(GetParam()); }
     static std::string engine() { return std::get<1>(GetParam()); }

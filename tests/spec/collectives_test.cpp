@@ -4,6 +4,7 @@
 
 #include "support/cases.h"
 #include "support/reference.h"
+#include "support/surroundings.h"
 #include "weft/collective.h"
 
 namespace weft::test::collectives_test {
@@ -289,6 +290,9 @@ void expect_right(const algorithm::CollectiveSpec& spec, const Case& c,
 
 class Collectives : public testing::TestWithParam<const algorithm::CollectiveSpec*> {
   protected:
+    void SetUp() override {
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
     static const algorithm::CollectiveSpec& spec() { return *GetParam(); }
     static void expect_all_right(const Operation& operation, std::uint64_t one_seed_in = 1) {
         const auto body = [&](const Case& c) {

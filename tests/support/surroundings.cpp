@@ -129,6 +129,18 @@ std::size_t test_turn() {
 
 bool runs_all() { return std::getenv("WEFT_TEST_ALL") != nullptr; }
 
+bool is_its_turn(std::size_t one_in) {
+    if (runs_all() || std::getenv("WEFT_TEST_TURN") == nullptr) return true;
+    const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
+    const testing::TestSuite* const suite = testing::UnitTest::GetInstance()->current_test_suite();
+    std::size_t number = 0;  // of the values of one test, which follow one another
+    while (suite->GetTestInfo(static_cast<int>(number)) != test) ++number;
+    const std::string_view name = test->name();
+    return (number + std::hash<std::string_view>{}(name.substr(0, name.find('/'))) + test_turn()) %
+               one_in ==
+           0;
+}
+
 std::string absence_of_nodes(const std::string& unshare) {
     const Finished tried = run(
         "PATH=$PATH:/usr/sbin:/sbin; " + unshare +

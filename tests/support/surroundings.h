@@ -75,6 +75,11 @@ bool runs_all();
 // Which part of the tests takes its turn, if not all do: WEFT_TEST_TURN, which ./dev test takes from the commit.
 std::size_t test_turn();
 
+// Whether the test that runs is one of those whose turn it is. Unless all tests run, or WEFT_TEST_TURN is not set, of the
+// values of a test's parameter one in so many is; other tests choose others.
+bool is_its_turn(std::size_t one_in);
+inline constexpr const char* not_its_turn = "it is not its turn";
+
 // Why there can be no emulated nodes; empty: they are possible. Asks the kernel and iproute2, not weft. `unshare`: that
 // program with its options, except --net.
 std::string absence_of_nodes(const std::string& unshare);
@@ -99,7 +104,10 @@ class Everywhere : public testing::TestWithParam<Driven> {
             GTEST_SKIP() << "with this engine only in a run of all tests";
         if (!runs_all() && where().ucx != nullptr && !is_everyday())
             GTEST_SKIP() << "over UCX only in a run of all tests";
+        if (!is_simplest() && !is_its_turn(4)) GTEST_SKIP() << not_its_turn;
     }
+    // Whatever the turn.
+    static bool is_simplest() { return where().name == std::string("shm") && engine() == "thread"; }
     // Of these tests over UCX: few are enough to show that it works at all.
     static bool is_everyday() {
         const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();

@@ -1,6 +1,7 @@
 // Every algorithm's claims hold for the schedules that it builds.
 #include "lab/measure.h"
 #include "support/problems.h"
+#include "support/surroundings.h"
 #include "support/test.h"
 
 namespace weft::test::algorithm_claims_test {
@@ -10,6 +11,9 @@ using algorithm::CollectiveSpec;
 
 class Claims : public testing::TestWithParam<Subject> {
   protected:
+    void SetUp() override {
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
     // If each block is sent once, to where it belongs: by the ranks that send the most.
     struct Own {
         std::int64_t messages_max = 0;

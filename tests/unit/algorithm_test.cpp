@@ -3,6 +3,7 @@
 #include "support/execution.h"
 #include "support/interpret.h"
 #include "support/problems.h"
+#include "support/surroundings.h"
 #include "support/test.h"
 
 namespace weft::test::algorithm_test {
@@ -11,6 +12,9 @@ constexpr std::uint64_t seeds = 20;
 
 class Algorithms : public testing::TestWithParam<Subject> {
   protected:
+    void SetUp() override {
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
     // All seeds of one problem; a seed also decides how pipelines are cut.
     void execute(Trial problem, const Arithmetic& arithmetic) {
         constexpr std::int64_t segments[] = {8, 16, 30, 128 * 1024};

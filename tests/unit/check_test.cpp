@@ -2,6 +2,7 @@
 #include "schedule/check/check.h"
 #include "shape/power.h"
 #include "support/problems.h"
+#include "support/surroundings.h"
 #include "support/test.h"
 
 namespace weft::test::check_test {
@@ -21,6 +22,9 @@ void prove(const Subject& subject, const Trial& problem) {
 
 class Checker : public testing::TestWithParam<Subject> {
   protected:
+    void SetUp() override {
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
     // Several elements a segment, and for large sizes some dozens of segments. (Those among leaders
     // of nodes have 64 KiB.)
     void prove_all(Grid grid) {

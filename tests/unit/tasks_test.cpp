@@ -6,6 +6,7 @@
 #include "schedule/unattended.h"
 #include "support/execution.h"
 #include "support/problems.h"
+#include "support/surroundings.h"
 #include "support/test.h"
 
 namespace weft::test::tasks_test {
@@ -416,7 +417,12 @@ std::vector<Tasks> compile(std::span<const Schedule> schedules, Offloaded which,
     return tasks;
 }
 
-class CompiledAlgorithms : public testing::TestWithParam<Subject> {};
+class CompiledAlgorithms : public testing::TestWithParam<Subject> {
+  protected:
+    void SetUp() override {
+        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+    }
+};
 
 TEST_P(CompiledAlgorithms, ComputeWhatTheCollectivePromises) {
     Grid grid;
