@@ -277,7 +277,8 @@ class RankRun::Walk {
         if (o.sends) return;
         expected_.resize(o.recv.bytes());
         fill(o, o.root, 0, expected_);
-        if (std::memcmp(o.recv.data(), expected_.data(), expected_.size()) != 0)
+        if (!std::equal(expected_.begin(), expected_.end(),
+                        static_cast<const unsigned char*>(o.recv.data())))
             note(describe(o) + ": what it received is wrong");
         if (o.step->from_any && o.source != o.root)
             note(describe(o) + ": its source is wrong, " + std::to_string(o.source));
