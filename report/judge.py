@@ -37,6 +37,12 @@ class Cell:
         given = (("mpi " + rest).strip(), rest) if first in MPIS else (whole,)
         return name in given
 
+    @property
+    def own_mpi(self):
+        """The MPI that its name begins with: a contest may have several."""
+        first = self.head["member"].partition(" ")[0]
+        return first if first in MPIS else ""
+
     def where(self):
         """In words, without what is the same in all cells of the scenario."""
         axes = [axis for axis in self.experiment.varying if axis != "mpi"]
@@ -191,7 +197,8 @@ def pairs_of(rule, cells):
         return [(cell, None) for cell in of]
     to = [cell for cell in cells if cell.is_called(rule["to"]) and cell.meets_all(over + rule.get("to_where", []))]
     if "to_where" not in rule:
-        return [(one, other) for one in of for other in to if one.contest is other.contest]
+        return [(one, other) for one in of for other in to if one.contest is other.contest and
+                "" in (one.own_mpi, other.own_mpi) + ("",) * (one.own_mpi == other.own_mpi)]
     # Of another contest, which differs in what the conditions choose.
     chosen = map(conditions.axis_of, rule.get("of_where", []) + rule["to_where"])
     free = {"link" if axis in ("rate", "delay") else axis for axis in chosen}

@@ -201,6 +201,11 @@ class Judging(unittest.TestCase):
         self.assertIn("the worst cell: 3 (3 to 3)", one.why)
         self.assertEqual(self.verdict(dict(rule, at_most=0, at_least=None), lines), "not confirmed")
 
+    def test_mpis_of_one_contest_are_not_mixed(self):
+        lines = lines_of([({}, {"mpich": 60.0, "mpich blocking": 100.0, "openmpi": 80.0, "openmpi blocking": 70.0, "mpich again": 60.0})])
+        one = self.judged({"of": "mpi", "to": "mpi blocking"}, lines)
+        self.assertEqual(sorted(round(finding.found.value, 2) for finding in one.findings), [0.6, 1.14])
+
     def test_each_mpi_has_cells_of_its_own(self):
         first = lines_of([({}, dict(aa(auto=80.0), **{"mpich": 100.0, "mpich blocking": 90.0}))])
         second = lines_of([({}, dict(aa(auto=80.0), **{"openmpi": 70.0, "openmpi blocking": 200.0}))])

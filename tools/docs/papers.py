@@ -66,7 +66,8 @@ This page is written by `./dev docs` from `docs/papers/*.json`: change those, no
 It lists every figure, table, listing, equation, algorithm, interface, method of measurement, finding, open problem and
 piece of future work of five papers on nonblocking collectives, in our words; with what answers it here, the command that
 shows it, and the last verdict. A rule decides the verdict; it is in the data, and under *shown by* where it is not just that
-a test passes. Rules of measurements (`weft bench`) were written before any run; the bounds of simulations, whose output was
+a test passes. Rules of measurements (`weft bench`) were written before any run, but for two things that came after it: when a cell
+counts (below), and that hidden shares are compared in points; the bounds of simulations, whose output was
 known, are the papers' figures with a margin.
 
 - *confirmed*, *not confirmed*: the command was run, and its rule holds, or does not. What is known about the cause of the
