@@ -25,7 +25,8 @@ def file_names(found):
     names = {}
     for experiment in found:
         if experiment.contests:
-            text = " ".join([experiment.name] + [mpi.split()[0] for mpi in experiment.mpis])
+            mpis = [mpi.split()[0] for mpi in experiment.mpis] if experiment.role not in ("verdict", "model") else []
+            text = " ".join([experiment.name] + [experiment.role] * (experiment.role in ("detail", "model")) + mpis)
             name = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-.").lower()
             at = 2
             while name in names:
@@ -40,7 +41,7 @@ def write_markdown(folder, name, experiment):
     host = experiment.run.head["host"]
     with open(os.path.join(folder, name + ".md"), "w", encoding="utf-8") as file:
         file.write("# %s\n\n%s\n\n%s. %s, %s CPUs, Linux %s; %s.\n\n```\n%s\n```\n\n%s" % (
-            experiment.question, verdict.sentence(experiment), experiment.conditions(), host.get("cpu", "unknown"),
+            experiment.question, verdict.headline(experiment), experiment.conditions(), host.get("cpu", "unknown"),
             host.get("cpus", "?"), host.get("kernel", "?"), experiment.run.head["date"],
             experiment.run.head["command"], table.markdown(experiment)))
 
@@ -61,7 +62,7 @@ def main():
         print("./dev report: %s" % error, file=sys.stderr)
         return 2
     from . import page, split  # (and so matplotlib: what is wrong with a file can be said without it)
-    found = [part for experiment in measured for part in split.in_parts(experiment)]
+    found = [part for experiment in measured for part in split.figures(experiment)]
     with open(arguments.output, "w", encoding="utf-8") as out:
         out.write(page.page(found))
     for folder, write in ((arguments.png, lambda name, experiment: page.png(

@@ -25,7 +25,8 @@ COMPUTED = {
     "test": (("tests", "test_calls", "total"), lambda tests, calls, total: tests / max(calls, 1)),
 }
 # Of axes whose values a question compares: how it names them.
-ASKED = (("late", r"\blate\b|\bskew"), ("algorithm", r"algorithm|\bleader|\bgroups?\b|\bports?\b|\brounds\b|\bflat\b"))
+ASKED = (("late", r"\blate\b|\bskew"), ("timer", r"\btimer\b"), ("barrier", r"\bbarrier\b"), ("algorithm", r"algorithm|\bleader|\bgroups?\b|\bports?\b|\brounds\b|\bflat\b"))
+LINES_MAX = 5    # of a panel; more are rows with their numbers
 CURVE_SIZES = 4  # from so many points on, a curve says more than rows
 # Of a simulated point: which figures it belongs to ("says"), or else which column it is.
 METRICS = {"hidden": "hidden", "overlap": "hidden", "ratio": "ratio"}
@@ -156,31 +157,6 @@ class Contest:
         return value.is_apart_from(stats.Estimate(None, min([reference.value - aside] + ends),
                                                   max([reference.value + aside] + ends), []))
 
-    def differs(self, member, other):
-        """Whether two members differ by more than the same measured twice does."""
-        if self.scenario.get("says") == "hidden":
-            value = self.hidden(member)
-            return value is not None and self.is_share_apart(value, other)
-        column = self.column()
-        if self.scenario.get("says") == "start" and not self.scenario.get("column") and member.computes():
-            column = "overhead"  # (of which the parts are drawn)
-        value = stats.ratio(member.times(column), other.times(column))
-        aa = stats.ratio(self.again.times(column), self.twin().times(column)) if self.again else None
-        return value is not None and stats.is_clear(value, aa)
-
-    def decides(self, member, reference=None):
-        """Whether the row tells something of this member: it is not disturbed, or the member differs from the reference
-        (a name; else the baseline) by more than the disturbance. The reference differs from any other."""
-        reference = self.member(reference) or self.baseline
-        if not self.is_defined(member):
-            return False
-        if not self.disturbed:
-            return True
-        others = [other for other in self.members if other is not reference and self.is_defined(other)]
-        if member is not reference:
-            return self.is_defined(reference) and self.differs(member, reference)
-        return any(self.differs(other, member) for other in others)
-
     def is_defined(self, member):
         """Whether its share is one: of time in which nothing else was computed, or of a core that it did not share."""
         if self.scenario.get("says") == "hidden":
@@ -203,6 +179,14 @@ class Contest:
             return None
         return stats.ratio(self.again.times(self.column()), self.twin().times(self.column()))
 
+    def drawn_column(self, member):
+        is_of_parts = self.scenario.get("says") == "start" and not self.scenario.get("column") and member.computes()
+        return "overhead" if is_of_parts else self.column()
+
+    def twice(self, column):
+        """The ratio of a member to itself in a column; None: not measured."""
+        return stats.ratio(self.again.times(column), self.twin().times(column)) if self.again else None
+
     def disturbance(self, member=None):
         share = None
         if member is not None and self.scenario.get("says") == "hidden":
@@ -216,14 +200,59 @@ class Contest:
         return next(filter(None, (self.disturbance(member) for member in self.members)), "")
 
 
+EQUAL = 1.1           # a quotient whose whole interval is within this factor
+SHARES_EQUAL = 10     # points
+MEASURABLE = 50       # points: a hidden share with a wider interval tells nothing
+
+
+def is_measurable(share):
+    return share is not None and stats.is_share_hidden(share.value) and share.has_interval and share.high - share.low <= MEASURABLE
+
+
+def state(one, other):
+    """How a member (with its contest) is beside another: "less", "more" or "equal", or else "open": it is not decided. This is what
+    marks show and what titles count."""
+    (contest, member), (place, reference) = one, other
+    if contest.scenario.get("says") == "hidden":
+        shares = contest.hidden(member), place.hidden(reference)
+        if not all(map(is_measurable, shares)):
+            return "open"
+        more = shares[0].value - shares[1].value
+        is_apart = contest.is_share_apart(shares[0], reference) if contest is place else shares[0].is_apart_from(shares[1])
+        return ("more" if more > 0 else "less") if is_apart else "equal" if abs(more) <= SHARES_EQUAL else "open"
+    value = quotient(one, other)
+    if value is None or not value.has_interval or not contest.is_defined(member) or not place.is_defined(reference):
+        return "open"
+    column = contest.drawn_column(member)
+    twice = [found for found in (each.twice(column) for each in dict.fromkeys((contest, place))) if found is not None]
+    if all(stats.is_clear(value, aa) for aa in twice or [None]):
+        return "less" if value.value < 1 else "more"
+    is_calm = twice and all(aa.has_interval and 1 / EQUAL <= aa.low and aa.high <= EQUAL for aa in twice)
+    return "equal" if is_calm and 1 / EQUAL <= value.low and value.high <= EQUAL else "open"
+
+
+def quotient(one, other):
+    """Of two members (each with its contest): by repetition where they took turns, else of the medians; None: there is none."""
+    (contest, member), (place, reference) = one, other
+    column = contest.drawn_column(member)
+    if contest is place:
+        return stats.ratio(member.times(column), reference.times(column))
+    a, b = member.estimate(column), reference.estimate(column)
+    if a is None or b is None or b.value <= 0:
+        return None
+    if not a.has_interval or not b.has_interval or b.low <= 0:
+        return stats.Estimate(a.value / b.value, None, None, [])
+    return stats.Estimate(a.value / b.value, a.low / b.high, a.high / b.low, [])
+
+
 class Experiment:
     """A scenario's contests in a run, or in the runs of several MPIs."""
 
     def __init__(self, name, runs, interruption, simulated=(), view=None):
         """`view`: other fields of the scenario, to draw its samples in another way."""
         self.name = (view or {}).get("name", name)
-        self.is_brief = 0  # of headlines: see terse()
-        self.is_relative = self.is_pooled = False
+        self.role = ""  # "verdict", "detail" or "model": see split.py
+        self.is_view = view is not None
         self.part = ""  # of several figures: what its rows have in common
         self.runs = runs
         run = self.run = runs[0]
@@ -240,6 +269,9 @@ class Experiment:
         self.of_all_ranks = statistic.get("ranks") == "all"
         self.missing = [line for one in runs for line in one.missing if line["scenario"] == name and not view]
         self.switches = [line for one in runs for line in one.switches if line["scenario"] == name]
+        pairs = self.scenario.get("compares") or []
+        if pairs and self.says in ("ratio", "start", "cpu") and "relative to" not in self.question:
+            self.scenario["baseline"] = pairs[0][1]  # (axes are relative to what titles are)
         by_contest = {}
         for one in runs:
             for cell in one.cells.values():
@@ -264,11 +296,10 @@ class Experiment:
             part.missing, part.switches, part.all_simulated = [], [], []
         return part
 
-    def terse(self, is_relative, is_brief, is_pooled=False):
-        """The same for a headline with less room: without the times of the member with which the others are compared;
-        how much of an axis (see draw/apart.py); with one machine and nodes, and MPIs, together."""
+    def as_a(self, role):
+        """The same, drawn in another way."""
         one = copy.copy(self)
-        one.is_relative, one.is_brief, one.is_pooled = is_relative, is_brief, is_pooled
+        one.role = role
         return one
 
     @functools.cached_property
@@ -278,16 +309,23 @@ class Experiment:
         order = [member.get("name") for member in self.scenario.get("members") or []]
         return sorted(found, key=order.index) if set(found) <= set(order) else found
 
-    def explained(self, name):
-        """A member's name with what it is: in the scenario's words ("what"), or in ours."""
-        given = next((member.get("what") for member in self.scenario.get("members") or []
-                      if member.get("name") == name), None)
+    def shown(self, name):
+        """How figures call a member: "MPICH blocking"."""
+        return self.words_of(name)[0]
+
+    def words_of(self, name):
         if name == "mpi" and self.calls_of(name) == {"blocking"}:
-            given = words.MEMBERS["mpi blocking"]
-        text = "%s (%s)" % (name, given) if given else words.member(name)
+            name = "mpi blocking"
+        return words.member(name, words.without_version(self.mpis[0]) if len(self.mpis) == 1 else "")
+
+    def explained(self, name):
+        """... with what it is, in the scenario's words ("what") or in ours, and which system of the paper it stands for."""
+        shown, meaning = self.words_of(name)
+        meaning = next((member["what"] for member in self.scenario.get("members") or []
+                        if member.get("name") == name and member.get("what")), meaning)
         known = self.scenario.get("stands_for") or {}
         stands_for = next((known[key] for key in ["%s beside %s" % (name, other) for other in self.members] + [name] if key in known), None)
-        return "%s: %s" % (text, stands_for) if stands_for else text
+        return shown + (" (%s)" % meaning if meaning else "") + (": " + stands_for if stands_for else "")
 
     def calls_of(self, name):
         return {member.head.get("call") for contest in self.contests for member in contest.members if member.name == name}
@@ -295,7 +333,12 @@ class Experiment:
     @functools.cached_property
     def claims(self):
         """What the paper says about it, with the verdicts."""
-        return claims.claims_of(self.scenario)
+        return claims.claims_of(self.scenario, self.is_of_program)
+
+    @property
+    def is_of_program(self):
+        """Whether whole programs were measured, not operations."""
+        return bool(self.contests) and "arguments" in self.contests[0].head
 
     @functools.cached_property
     def varying(self):
@@ -333,6 +376,10 @@ class Experiment:
         """Whether curves go over how late ranks are: the question is of this, and rows have one size."""
         return self.asked == "late" and len({contest.bytes for contest in self.contests if contest.bytes}) == 1
 
+    @staticmethod
+    def late_of(contest):
+        return words.late_us(contest.head)
+
     def x_of(self, contest):
         if self.is_over_late:
             return words.late_us(contest.head)
@@ -341,7 +388,8 @@ class Experiment:
     @property
     def x_name(self):
         """What x_of() is."""
-        return "how late a rank is" if self.is_over_late else "number of ranks" if self.is_over_ranks else \
+        return ("late by up to" if any((one.head.get("late") or {}).get("distribution") for one in self.contests) else "how late a rank is") \
+            if self.is_over_late else "number of ranks" if self.is_over_ranks else \
             "message size of the operation"
 
     def x_text(self, place):
@@ -358,25 +406,52 @@ class Experiment:
     @functools.cached_property
     def is_curve(self):
         """Whether every group has so many points along the axis that a line can be drawn."""
+        lines = {words.axis(self.asked, one.head.get(self.asked)) for one in self.contests} if self.asked and not self.is_over_late else self.members
+        if len(lines) > LINES_MAX:
+            return False
         if self.asked:  # (side by side, in one panel)
             return len({self.x_of(contest) for contest in self.contests}) > 1
         return all(len({self.x_of(contest) for contest in contests}) >= CURVE_SIZES - self.is_over_ranks and
-                   all(self.x_of(contest) for contest in contests) for contests in self.groups.values())
+                   all(self.x_of(contest) for contest in contests) for contests in self.by_group().values())
+
+    def collective_of(self, contest):
+        """Without the i of nonblocking ones where all calls are blocking ones."""
+        name = words.axis("collective", contest.head.get("collective"))
+        calls = {member.head.get("call") for one in self.contests for member in one.members}
+        return name[1:] if calls == {"blocking"} and name.startswith("i") else name
 
     def group_of(self, contest, without=""):
         """What tells it apart from contests of other groups, in words: "ibcast, 4 ranks". Without an axis."""
-        parts = [words.axis(name, contest.head.get(name)) for name in self.axes if name != without]
+        parts = [self.collective_of(contest) if name == "collective" else words.axis(name, contest.head.get(name))
+                 for name in self.axes if name != without]
         if self.is_over_ranks and len({one.bytes for one in self.contests}) > 1:
             parts.append(words.size(contest.bytes) if contest.bytes else "")
         return ", ".join(filter(None, parts))
+
+    def by_group(self):
+        found = {}
+        for contest in self.contests:
+            found.setdefault(self.group_of(contest), []).append(contest)
+        return found
+
+    @property
+    def is_by_row(self):
+        """Whether what the question compares has rows, not lines."""
+        return bool(self.asked) and not self.is_over_late and not self.is_curve
+
+    def row_group(self, contest):
+        if not self.is_by_row:
+            return self.group_of(contest)
+        size = words.size(contest.bytes) if contest.bytes else ""
+        return ", ".join(filter(None, (self.group_of(contest, self.asked), size)))
 
     @functools.cached_property
     def groups(self):
         """Contests by group, each sorted by bytes."""
         groups = {}
         for contest in self.contests:
-            groups.setdefault(self.group_of(contest), []).append(contest)
-        return {name: sorted(contests, key=self.x_of) for name, contests in groups.items()}
+            groups.setdefault(self.row_group(contest), []).append(contest)
+        return {name: contests if self.is_by_row else sorted(contests, key=self.x_of) for name, contests in groups.items()}
 
     @functools.cached_property
     def baseline(self):
@@ -425,58 +500,74 @@ class Experiment:
         return words.microseconds(late.get("by") or 0)
 
     @property
-    def undisturbed(self):
-        return [contest for contest in self.contests if not contest.disturbed]
-
-    @functools.lru_cache(maxsize=None)
-    def decided(self, name, reference=None):
-        """The rows that tell something of a member beside a reference (a name; else the baseline), with the member."""
-        found = [(contest, contest.member(name)) for contest in self.contests]
-        return [(contest, member) for contest, member in found
-                if member is not None and contest.decides(member, reference)]
-
-    @property
-    def decided_rows(self):
-        """Those that tell something of a member that is compared."""
-        reference = self.compared[0]
-        return [contest for contest in self.contests
-                if any(contest.decides(member, reference) for member in contest.members)]
-
-    def by_ports(self):
-        """Pairs of contests that differ in the ports of their algorithm only: with more, with one."""
-        def key(contest):
-            return self.group_of(contest, without="algorithm"), words.PORTS.sub("", contest.head.get("algorithm") or ""), \
-                contest.bytes, contest.head["ranks"]
-
-        def ports(contest):
-            return words.PORTS.search(contest.head.get("algorithm") or "")
-        one = {key(contest): contest for contest in self.contests if not ports(contest)}
-        return [(contest, one[key(contest)]) for contest in self.contests if ports(contest) and key(contest) in one]
-
-    @property
     def compared(self):
         """For the headline: with whom, and the others; first those that a rule compares ("compares": [of, to])."""
         first = self.baseline
-        for of, to in self.scenario.get("compares") or []:
+        for of, to in (self.scenario.get("compares") or []) * ("relative to" not in self.question):
             if {of, to} <= set(self.members) and of != to:
                 return to, [of] + [name for name in self.members if name not in (of, to)]
         return first, [name for name in self.members if name != first]
 
+    @functools.lru_cache(maxsize=None)
+    def partner(self, contest, member):
+        """With what a member is compared, (contest, member): with another, or in another contest where the question asks for that;
+        None: it is that itself."""
+        if self.asked:
+            key = self.key_of(contest)
+            found = next((one for one in self.contests if self.is_first(one) and self.key_of(one) == key), None)
+            other = found.member(member.name) if found and not self.is_first(contest) else None
+            return (found, other) if other else None
+        reference = contest.member(self.compared[0])
+        return None if reference in (None, member) else (contest, reference)
+
+    def is_first(self, contest):
+        """Whether the others along the axis that the question asks for are compared with it."""
+        if self.asked == "late":
+            return not words.late_us(contest.head)
+        if self.has_ports:
+            return not words.PORTS.search(contest.head.get("algorithm") or "")
+        return contest.head.get(self.asked) == self.contests[0].head.get(self.asked)
+
+    def key_of(self, contest):
+        """What it has in common with the one it is compared with."""
+        head = contest.head
+        return [words.axis(name, head.get(name)) for name in AXES if name != self.asked] + [contest.bytes] + \
+            [words.PORTS.sub("", head.get("algorithm") or "")] * self.has_ports
+
+    def state(self, contest, member):
+        """See state(); "": it is compared with nothing."""
+        other = self.partner(contest, member)
+        return state((contest, member), other) if other else ""
+
+    def is_open(self, contest, member):
+        """Whether its mark is hollow: a difference is not decided; of one member, the same measured twice differed."""
+        if len(self.members) == 1 and not self.asked:
+            return bool(contest.disturbed)
+        return self.state(contest, member) == "open"
+
     @property
-    def is_pair_asked(self):
-        """Whether a rule compares two members that are there."""
-        return any(of != to and {of, to} <= set(self.members) for of, to in self.scenario.get("compares") or [])
+    def compared_with(self):
+        """What most members are compared with, in words."""
+        if self.asked == "late":
+            return "that without late ranks"
+        if self.has_ports and self.asked:
+            return "one port"
+        if self.asked:
+            name = words.axis(self.asked, self.contests[0].head.get(self.asked))
+            return name.removeprefix("algorithm ").removeprefix("algorithms ") or "the default algorithm"
+        return self.shown(self.compared[0])
 
     def is_defined(self, value):
         """Whether a value can be what the axis is of: a share that is hidden, or one of a core."""
-        return stats.is_share_hidden(value) if self.says == "hidden" else value >= 0 or not self.is_percent
+        if self.says == "hidden":
+            return stats.is_share_hidden(value)
+        cores = self.run.head["host"].get("cpus")
+        return not self.is_percent or 0 <= value <= (100 * cores if isinstance(cores, int) else value)
 
     @property
     def undefined(self):
         """What values the figure has that are not defined, in words; "": all are."""
-        if all(contest.is_defined(member) for contest in self.contests for member in contest.members):
-            return ""
-        return "over 110 % or below -100 %" if self.says == "hidden" else "below 0"
+        return "over 110 % or below -100 %" if self.says == "hidden" else "below 0, or of more cores than there are"
 
     @functools.cached_property
     def crowding(self):
@@ -486,9 +577,7 @@ class Experiment:
         crowded = {one for one in ranks if isinstance(cores, int) and one > cores}
         if not crowded:
             return ""
-        return "%s ranks share %d core%s: times include waiting for a core%s" % (
-            words.span(crowded), cores, "s"[:cores != 1],
-            "; a share that is hidden, or of a core, says little there" if self.says == "hidden" or self.is_percent else "")
+        return "%s ranks share %d core%s, so times include waiting for a core" % (words.span(crowded), cores, "s"[:cores != 1])
 
     @property
     def is_count(self):
@@ -520,7 +609,7 @@ class Experiment:
     def conditions(self):
         """What is the same for all rows, in words."""
         head = self.contests[0].head
-        constant = [words.axis(name, head.get(name)) for name in
+        constant = [self.collective_of(self.contests[0]) if name == "collective" else words.axis(name, head.get(name)) for name in
                     ("mpi", "collective", "ranks", "nodes", "link", "transport", "algorithm", "call", "progress", "compute",
                      "late") if name not in self.varying and self.is_of_all(name)]
         low, high = self.repetitions()

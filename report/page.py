@@ -26,7 +26,7 @@ def anchor(experiment, at):
 def alternative(experiment):
     """What a figure shows, for those who do not see it."""
     return "%s %s Members: %s. %d row%s; all numbers are in the table below." % (
-        experiment.question, verdict.sentence(experiment), words.listing(experiment.members), len(experiment.contests),
+        experiment.question, verdict.headline(experiment), words.listing(experiment.members), len(experiment.contests),
         "s"[:len(experiment.contests) != 1])
 
 
@@ -91,13 +91,6 @@ def repetitions_words(experiment):
         "; faint dots are single repetitions, a triangle at an edge stands for those beyond it. "
 
 
-def aa_words(experiment):
-    again = next((contest for contest in experiment.contests if contest.aa is not None), None)
-    if again is None:
-        return "No member was measured twice (A/A), so small differences may be chance."
-    return "The grey band is %s measured twice: smaller differences are not decided." % again.twin().name
-
-
 def about(run):
     """Command, machine and date."""
     head = run.head
@@ -152,12 +145,11 @@ def section(experiment, name):
     for line in experiment.missing:
         parts.append("<p class=warn>Missing: %s</p>\n" % escape(missing_words(line)))
     if experiment.contests:
-        says = escape(verdict.sentence(experiment))
-        how = kind_of(experiment).HOW + " " + repetitions_words(experiment) + aa_words(experiment)
-        parts.append("<figure>%s<figcaption><p class=says>%s</p><p class=how>%s</p></figcaption></figure>\n" %
-                     (svg(experiment, name), says, escape(how)))
-        parts.append(html_table(experiment))
-        parts.append(html_profile(experiment))
+        is_of_rows = experiment.role not in ("verdict", "model")
+        how = kind_of(experiment).HOW + (" " + repetitions_words(experiment)) * is_of_rows
+        parts.append("<figure>%s<figcaption><p class=how>%s</p></figcaption></figure>\n" % (svg(experiment, name), escape(how)))
+        if is_of_rows:
+            parts += [html_table(experiment), html_profile(experiment)]
     elif not experiment.missing:
         parts.append("<p class=warn>Missing: nothing of it was measured.</p>\n")
     parts += ["<p class=about>%s</p>\n" % escape(words_) for words_ in map(switch_words, experiment.switches) if words_]
@@ -175,13 +167,28 @@ def contents(experiments):
     """What each figure says, with the way to it; what is missing by name."""
     lines = []
     for name, experiment in experiments:
-        text = verdict.sentence(experiment) if experiment.contests else "missing"
+        text = verdict.headline(experiment) if experiment.contests else "missing"
         lines.append('<li><a href="#%s">%s</a><br>%s</li>\n' % (name, escape(question(experiment)), escape(text)))
     missing = list(dict.fromkeys(missing_words(line) for _, experiment in experiments for line in experiment.missing))
     text = "<nav><ol>\n%s</ol></nav>\n" % "".join(lines)
     if missing:
         text += "<p class=warn>Missing:</p><ul>%s</ul>\n" % "".join("<li>%s</li>" % escape(one) for one in missing)
     return text
+
+
+GLOSSARY = (
+    ("a point", "an operation of one size, with so many ranks in one place, of one algorithm and lateness, beside one MPI"),
+    ("A/A", "one member is measured twice, in turns with the others; how much both differ is chance"),
+    ("decided", "the 95 % interval of a quotient of two members excludes 1, by more than A/A does; or all of it is within 10 % of 1: they "
+     "are equal. Shares that are hidden are compared in points. A hollow mark is not decided, and no title counts it"),
+    ("counts", "in a figure of verdicts: a point's interval contains no bound of what was asked, and A/A is not larger than what was asked for"),
+    ("a quotient", "taken by repetition, where members took turns; then the median"),
+    ("Weft", "a library of nonblocking collectives, which progress while the program computes; Weft alone is its default engine"))
+
+
+def glossary():
+    return "<details><summary>Words of the figures</summary><dl>%s</dl></details>\n" % "".join(
+        "<dt>%s</dt><dd>%s</dd>" % (escape(word), escape(text)) for word, text in GLOSSARY)
 
 
 def page(experiments):
@@ -193,6 +200,6 @@ def page(experiments):
     return (
         "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width, initial-scale=1"><title>Measurements of Weft</title>\n'
-        "<style>\n%s</style></head><body>\n<h1>Measurements of Weft</h1>\n%s%s%s</body></html>\n" %
-        (style_sheet, "".join("<p class=warn>%s</p>\n" % escape(text) for text in interruptions), contents(named),
+        "<style>\n%s</style></head><body>\n<h1>Measurements of Weft</h1>\n%s%s%s%s</body></html>\n" %
+        (style_sheet, "".join("<p class=warn>%s</p>\n" % escape(text) for text in interruptions), glossary(), contents(named),
          "".join(section(experiment, name) for name, experiment in named)))

@@ -1,7 +1,7 @@
-"""Figures that would be too tall to be looked at become several."""
+"""The figures of an experiment: the verdicts, its details (what would be too tall becomes several), and what was simulated."""
 
 from . import words
-from .draw import curves
+from .draw import curves, judged
 
 LANES_MAX = 72   # of rows
 PANELS_MAX = 6   # of lines
@@ -15,16 +15,30 @@ def is_too_tall(experiment):
     return sum(len(contest.members) for contest in experiment.contests) > LANES_MAX
 
 
+def figures(experiment):
+    """The first has what belongs to all of them."""
+    if not experiment.contests:
+        return [experiment]
+    found = [experiment.as_a("verdict")] if judged.claims_of(experiment) else []
+    found += in_parts(experiment.as_a("detail" if found else ""))
+    if experiment.simulated_alone:
+        found.append(experiment.as_a("model"))
+    for one in found[1:]:
+        one.missing, one.switches = [], []
+    return found
+
+
 def in_parts(experiment):
     """The experiment, or parts of it that have an axis' value in common each."""
     if not experiment.contests or not is_too_tall(experiment):
         return [experiment]
-    axis = next((name for name in ORDER if name in experiment.axes), None)
-    if axis is None:
-        return [experiment]
+    axis = next((name for name in ORDER if name in experiment.axes and not (experiment.is_by_row and name == experiment.asked)), None)
     together = {}
     for contest in experiment.contests:
-        together.setdefault(words.axis(axis, contest.head.get(axis)), []).append(contest)
+        what = words.size(contest.bytes) if axis is None else words.axis(axis, contest.head.get(axis))
+        together.setdefault(what, []).append(contest)
+    if len(together) == 1:
+        return [experiment]
     parts = []
     for what, contests in in_order(experiment, together):
         parts += in_parts(experiment.only(contests, what, not parts))

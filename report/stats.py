@@ -89,10 +89,6 @@ def is_share_hidden(value):
     return HIDDEN_RANGE[0] <= value <= HIDDEN_RANGE[1]
 
 
-def geometric_mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
 def disturbance(aa, hidden_share=None):
     """Why a row tells nothing; "": it does. `aa`: the ratio of a member to itself, measured again."""
     if aa is not None and aa.has_interval:

@@ -20,7 +20,7 @@ def size(count):
     for unit, name in ((1000**2, "MB"), (1000, "kB")):  # (12500000 B cannot be counted)
         if count >= unit and count * 100 % unit == 0:
             return "%g %s" % (count / unit, name)
-    return "%d B" % count
+    return "%d B" % count if count < 1 << 20 else "%.3g MiB" % (count / (1 << 20))
 
 
 def time(us):
@@ -42,8 +42,8 @@ def factor(value):
 
 
 def ratio(value):
-    """ "0.95", "12.30", and no zero: "0.012" """
-    return ("%.2f" if value >= 0.095 else "%.2g") % value
+    """ "0.95", "12.3", "123", and no zero: "0.012" """
+    return ("%.0f" if value >= 99.5 else "%.1f" if value >= 9.95 else "%.2f" if value >= 0.095 else "%.2g") % value
 
 
 def factors(least, most):
@@ -171,34 +171,61 @@ def one_algorithm(text):
 PORTS = re.compile(r":ports=(\d+)")  # of an algorithm: how many messages it sends at a time
 
 
-# What a reader who does not know Weft has to know of a member that is named as its engine or implementation.
-MEMBERS = {"manual": "data moves only inside the library's calls", "auto": "Weft's default", "thread": "a thread of the library moves the data",
-           "kernel": "the operating system moves the data", "kernel:own": "the same, over connections of its own",
-           "fiber": "data moves when a fiber that computes yields",
-           "fiber:timer": "a timer interrupts the computation to move data",
-           "fiber:arrival": "data that arrives interrupts the computation",
-           "manual persistent": "persistent as in MPI: init once, start many times", "thread:poll": "a progress thread that polls",
-           "sockets": "plain sockets, no Weft", "copy thread": "a plain thread that copies",
-           "mpi": "the MPI's own nonblocking call", "libnbc": "the original LibNBC library",
-           "nbc:weft": "LibNBC's interface over Weft", "by hand": "a pipeline written in the program",
-           "preload": "an MPI program with Weft preloaded", "auto blocking": "Weft's blocking call",
-           "manual blocking": "Weft's blocking call", "mpi blocking": "the MPI's blocking call", "manual, no test": "manual, without a call while it computes",
-           "by hand over it": "a pipeline written in the program, over the MPI's messages",
-           "in a thread over it": "the same, by a thread of the program", "in a thread": "the MPI's blocking call, in a thread of the program",
-           "weft in a thread": "Weft's blocking call, in a thread of the program", "persistent": "init once, start many times",
-           "first call": "in a communicator that has no schedule yet", "cached call": "with the schedule of the call before"}
+# How a figure calls a member, for readers who do not know Weft, and what they have to know of it. {mpi}: of the figure, if it has one.
+MEMBERS = {"manual": ("Weft, manual", "data moves only inside the library's calls"), "auto": ("Weft", "its default, in the background"),
+           "thread": ("Weft, thread", "a thread of the library moves the data"), "kernel": ("Weft, kernel", "the operating system moves the data"),
+           "kernel:own": ("Weft, kernel:own", "the operating system, over connections of its own"),
+           "fiber": ("Weft, fiber", "data moves when a fiber that computes yields"),
+           "fiber:timer": ("Weft, fiber by timer", "a timer interrupts the computation to move data"),
+           "fiber:arrival": ("Weft, fiber by arrival", "data that arrives interrupts the computation"),
+           "manual persistent": ("Weft, persistent", "as in MPI: init once, start many times"),
+           "persistent": ("Weft, persistent", "init once, start many times"),
+           "thread:poll": ("Weft, polling thread", "a progress thread that polls"), "sockets": ("plain sockets", "no Weft"),
+           "copy thread": ("copying thread", "a plain thread that copies"), "mpi": ("{mpi} nonblocking", "the MPI's own call"),
+           "mpi blocking": ("{mpi} blocking", "the MPI's own call"), "libnbc": ("original LibNBC", "over {mpi}"),
+           "nbc:weft": ("nbc.h over Weft", "LibNBC's interface"), "preload": ("Weft under {mpi} (preload)", "the MPI's names, taken by Weft"),
+           "by hand": ("by hand", "a pipeline of sends written in the program, over Weft"),
+           "auto blocking": ("Weft blocking", "its blocking call"), "manual blocking": ("Weft blocking", "its blocking call"),
+           "manual, no test": ("Weft, manual, no test", "no call while it computes"),
+           "by hand over it": ("by hand, on {mpi}", "a pipeline of sends written in the program"),
+           "in a thread over it": ("LibNBC-like thread, on {mpi}", "a thread of the program sends"),
+           "in a thread": ("{mpi} blocking in a thread", "a thread of the program calls it"),
+           "weft in a thread": ("Weft blocking in a thread", "a thread of the program calls it"),
+           "first call": ("first call", "in a communicator that has no schedule yet"),
+           "cached call": ("later call", "with the schedule of the call before"),
+           "weft": ("Weft nonblocking", ""), "weft blocking": ("Weft blocking", ""), "nonblocking": ("Weft nonblocking", ""),
+           "blocking": ("Weft blocking", ""), "two": ("2 ranks", "on 2 nodes"), "four": ("4 ranks", "on 4 nodes"),
+           "bound": ("bound", "each rank has a core of its own"), "unbound": ("unbound", "ranks may run on any core"),
+           "shipped": ("default threshold", ""), "by start and wait": ("tuned by waiting", "table of algorithms from times of start and wait"),
+           "by the overlapped time": ("tuned by overlap", "table of algorithms from times behind a computation")}
+MPIS = {"mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}  # in names of members
 
 
-def member(name):
-    if name in MEMBERS:
-        return "%s (%s)" % (name, MEMBERS[name])
-    tests = re.search(r"(?:^|\W)(bytes|tests):(\d+)([KMG]?)\b", name)
+def member(name, mpi=""):
+    """How a figure calls it, and what it is ("": this says it)."""
+    first, _, rest = name.partition(" ")
+    if first in MPIS:
+        mpi, name = MPIS[first], rest if rest in MEMBERS and rest not in ("blocking", "nonblocking") else ("mpi " + rest).strip()
+    known = MEMBERS.get(name)
+    if known:
+        return tuple(text.format(mpi=mpi or "MPI") for text in known)
+    if name.startswith("weft "):
+        return "W" + name[1:], ""
+    if name.startswith("mpi "):
+        return (mpi or "MPI") + name[3:], ""
+    if re.fullmatch(r"\d+K", name):
+        return "rendezvous from %s KiB" % name[:-1], ""
+    tests = re.fullmatch(r"(.*?)(?:, | )?\b(bytes|tests):(\d+)([KMG]?)", name)
     if not tests:
-        return name
-    kind, number, unit = tests.groups()
-    often = "a call of test for every %s" % (number + " " + unit + "iB" if unit else size(int(number))) if kind == "bytes" else \
-        "%s call%s of test during the computation" % (number, "s"[:number != "1"])
-    return "%s (%s)" % (name, often)
+        return name, ""
+    who, kind, number, unit = tests.groups()
+    often = "a test every %s" % (number + " " + unit + "iB" if unit else size(int(number))) if kind == "bytes" else \
+        "%s test%s" % (number, "s"[:number != "1"])
+    return ", ".join(filter(None, (member(who)[0] if who else "Weft", often))), "calls of test during the computation"
+
+
+NAMED = {"barrier": {"ours": "Weft's barrier", "mpi": "the MPI's barrier", "both": "both barriers"},
+         "timer": {"clock": "the system clock", "cycles": "the cycle counter"}}
 
 
 def axis(name, value):
@@ -219,9 +246,12 @@ def axis(name, value):
         return algorithm(value)
     if name == "transport":
         return {"shm": "shared memory", "tcp": "TCP", "ucx": "UCX", "auto": ""}.get(value, value or "")
+    if name in NAMED and value in NAMED[name]:
+        return NAMED[name][value]
     if name == "collective":
         parts = (value or "").split("+")
-        return "%d times %s" % (len(parts), parts[0]) if len(parts) > 1 and len(set(parts)) == 1 else value or ""
+        return "%d times %s" % (len(parts), parts[0]) if len(parts) > 1 and len(set(parts)) == 1 else \
+            re.sub(r"(\d+-\d+ %)$", r"\1 of it communication", value or "")
     return "%s %s" % (name.replace("_", " "), value) if value not in (None, "", "auto") else ""
 
 

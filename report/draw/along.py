@@ -1,7 +1,6 @@
-"""Along which axis a headline answers the question of its figure, and what it tells apart besides."""
+"""Along which axis a headline answers the question of its figure."""
 
 import re
-import statistics
 
 from .. import words
 
@@ -52,15 +51,6 @@ def ends(name, known):
     return [known[0], known[-1]]
 
 
-def line_of(contest, name):
-    """What rows have in common that differ along this axis only."""
-    head = contest.head
-    return tuple(words.axis(other, head.get(other)) for other in ("algorithm", "call", "compute", "progress", "mpi") +
-                 ("transport",) * (name != "ranks")) + \
-        (places(contest),) + tuple(AXES[other](contest) for other in AXES if other != name) + \
-        ((head["collective"],) if name != "outstanding" else ())
-
-
 def where(experiment, name, places, known):
     """These of the known places on the axis."""
     if name == "ranks":
@@ -88,29 +78,3 @@ def where(experiment, name, places, known):
 def rate_in_words(bits):
     unit, name = next((pair for pair in ((1e9, "G"), (1e6, "M"), (1e3, "k")) if bits >= pair[0]), (1, ""))
     return "%g %sbit/s" % (bits / unit, name)
-
-
-def places(contest):
-    return "on nodes" if (contest.head.get("nodes") or 1) > 1 else "on one machine"
-
-
-def links(contest):
-    bits = rate(contest.head.get("link"))
-    return "at " + rate_in_words(bits) if bits and places(contest) == "on nodes" else places(contest)
-
-
-def mpis(contest):
-    return "beside " + words.without_version(contest.head["mpi"]) if contest.head.get("mpi") else ""
-
-
-def clauses(experiment, found, agree, has_mpis=True):
-    """The values (with their rows) by place, link or MPI, in words: the first in which their medians do not agree."""
-    for of in (links,) * (axis(experiment) != "rate") + (places,) + (mpis,) * has_mpis:
-        groups = {}
-        for contest, value in found:
-            groups.setdefault(of(contest), []).append((contest, value))
-        middles = [statistics.median(value for _, value in group) for group in groups.values()]
-        if len(groups) in (2, 3) and "" not in groups and not agree(min(middles), max(middles)) and \
-                (of is not links or len([name for name in groups if name.startswith("at ")]) > 1):
-            return sorted(groups.items(), key=lambda pair: pair[0] != "on one machine")
-    return [("", found)]

@@ -39,16 +39,3 @@ def is_rough(experiment):
 def is_of_core(experiment):
     """Interrupts are in it, too."""
     return experiment.contests[0].column() == "core"
-
-
-def subject(experiment):
-    return ("a rank and its interrupts", "take from their core") if is_of_core(experiment) else \
-        ("the busiest rank", "uses CPU time of")
-
-
-def sentence(experiment):
-    return times.sentence(experiment, *subject(experiment))
-
-
-def short(experiment):
-    return times.short(experiment, *subject(experiment))

@@ -6,7 +6,7 @@ import textwrap
 
 from matplotlib.transforms import ScaledTranslation
 
-from . import model, style
+from . import style
 from .. import words
 
 WRITTEN = 9         # points between values that are written at an edge
@@ -24,23 +24,20 @@ def draw(experiment, title, scale, value_of, band_of):
     own = {line.label: line for lines in panels.values() for line in lines if line.is_own}
     if own:  # each line has a colour of its own, not the member
         entries[:len(names)] = [line.entry() for line in own.values()] + [
-            style.Line2D([], [], linestyle="none", label="panels of " + experiment.explained(name)) for name in names
-            if len(names) > 1 or experiment.explained(name) != name]
+            style.Line2D([], [], linestyle="none", label="panels of " + experiment.explained(name)) for name in names]
     if scale.line_label:
         entries.insert(0, style.Line2D([], [], color=style.MUTED, linewidth=1.4, label=scale.line_label))
     if scale.reference:
         entries.append(style.reference_entry(scale.reference[1]))
-    columns = title.columns(len(panels) + len(model.heights(experiment)))
+    columns = title.columns(len(panels))
     characters = title.panel_columns(columns)
     titles = [textwrap.wrap(group, characters) for group in panels]
     heights = [PANEL + style.LINE * (len(lines) - 1) for lines in titles]
-    height = 0.2 + sum(style.in_grid(heights + model.heights(experiment, characters), columns))
+    height = 0.2 + sum(style.in_grid(heights, columns))
     figure = style.new_figure(experiment, height, title, entries, columns)
-    all_axes = model.axes_over(figure, experiment, heights, columns, characters,
-                               {label: (line.colour, line.mark) for label, line in own.items()})
-    for at, (axes, lines, texts) in enumerate(zip(all_axes, panels.values(), titles)):
+    for at, (axes, lines, texts) in enumerate(zip(style.grid(figure, heights, columns), panels.values(), titles)):
         draw_panel(axes, experiment, lines, scale, value_of, band_of)
-        axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold", pad=16 if experiment.claims else 6)
+        axes.set_title("\n".join(texts), loc="left", fontsize=10.5, weight="bold", pad=6)
         axes.set_xlabel(experiment.x_name, fontsize=9.5)
         if at % columns == 0:
             axes.set_ylabel("\n".join(textwrap.wrap(scale.words("lower", "higher"), LABEL_COLUMNS)), fontsize=9.5)
@@ -90,14 +87,14 @@ def panels_of(experiment, names):
     panels, axis = {}, line_axis(experiment, names)
     if not axis:
         for group, contests in experiment.groups.items():
-            panels[group] = [Line(name, contests, name, style.look(experiment, name)) for name in names]
+            panels[group] = [Line(name, contests, experiment.shown(name), style.look(experiment, name)) for name in names]
         return panels
     values = list(dict.fromkeys(words.axis(axis, contest.head.get(axis)) for contest in experiment.contests))
     for name in names:
         for contests in experiment.groups.values():
             value = words.axis(axis, contests[0].head.get(axis))
             others = experiment.group_of(contests[0], without=axis)
-            panel = ", ".join(filter(None, (name if len(names) > 1 else "", others)))
+            panel = ", ".join(filter(None, (experiment.shown(name) if len(names) > 1 else "", others)))
             found = [contest for contest in contests if contest.member(name)]
             if found:
                 panels.setdefault(panel, []).append(Line(
@@ -145,20 +142,19 @@ def draw_panel(axes, experiment, lines, scale, value_of, band_of):
     axes.grid(axis="y")
     for between in range(1, len(places)):
         axes.axvline(between - 0.5, color=style.GRID, linewidth=0.8, zorder=0.4)
-    style.mark_judged(axes, experiment, [(at_x[experiment.x_of(contest)], contest, [line.name for line in lines if contest in line.contests])
-                                         for contest in contests])
 
 
 def draw_line(axes, experiment, line, scale, value_of, place_at, at_x):
     name, contests, colour, mark = line.name, line.contests, line.colour, line.mark
     found = []
     for contest in contests:
-        value = next((value_of(contest, member) for member in contest.members if member.name == name), None)
+        member = contest.member(name)
+        value = value_of(contest, member) if member else None
         if value is not None:
-            found.append((at_x[experiment.x_of(contest)], value, contest))
+            found.append((at_x[experiment.x_of(contest)], value, experiment.is_open(contest, member)))
     low, high = scale.limits
     strange = [(x, value) for x, value, _ in found if not experiment.is_defined(value.value)]
-    found = [(x, value, contest) for x, value, contest in found if experiment.is_defined(value.value)]
+    found = [(x, value, is_open) for x, value, is_open in found if experiment.is_defined(value.value)]
     for x, value in strange:
         axes.plot([x], [low if value.value < low else high], marker=style.UNDEFINED, markersize=6, color=colour, clip_on=False,
                   linestyle="none", markeredgewidth=1.4, transform=place_at)
@@ -170,9 +166,9 @@ def draw_line(axes, experiment, line, scale, value_of, place_at, at_x):
             if is_beyond:
                 axes.plot([x], [edge], marker=beyond, markersize=4.5, color=colour, alpha=0.6, clip_on=False,
                           markeredgewidth=0, transform=place_at)
-    with_interval = [(x, value, bool(contest.disturbed)) for x, value, contest in found if value.has_interval]
+    with_interval = [(x, value, is_open) for x, value, is_open in found if value.has_interval]
     for is_thin, width in ((False, style.THICK), (True, style.THIN)):
-        shown = [(x, value) for x, value, is_disturbed in with_interval if is_disturbed == is_thin]
+        shown = [(x, value) for x, value, is_open in with_interval if is_open == is_thin]
         axes.vlines([x for x, _ in shown], [value.low for _, value in shown], [value.high for _, value in shown],
                     color=colour, linewidth=width, transform=place_at)
     for x, value, _ in found:  # (a median beyond the axis, such as 0 on a logarithmic one, is written)
@@ -184,7 +180,7 @@ def draw_line(axes, experiment, line, scale, value_of, place_at, at_x):
     axes.plot([x for x, _, _ in found], [min(value.value, high) for _, value, _ in found], color=colour, linestyle=line.style,
               linewidth=1.2, transform=place_at)
     for is_hollow in (False, True):
-        shown = [(x, min(value.value, high)) for x, value, contest in found if bool(contest.disturbed) == is_hollow]
+        shown = [(x, min(value.value, high)) for x, value, is_open in found if is_open == is_hollow]
         axes.plot([x for x, _ in shown], [y for _, y in shown], linestyle="none", color=colour, marker=mark, markersize=6,
                   transform=place_at, **(dict(style.HOLLOW, markeredgecolor=colour) if is_hollow else
                                          {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}))

@@ -1,6 +1,5 @@
-"""What was simulated where nothing was measured, such as at a paper's numbers of ranks: panels of its own under a drawing."""
+"""What was simulated where nothing was measured, such as at a paper's numbers of ranks: a figure of its own."""
 
-import re
 import textwrap
 
 from matplotlib.transforms import ScaledTranslation
@@ -11,6 +10,7 @@ from .. import words
 PANEL = 2.2        # inches, without the legend
 LEGEND_LINE = 0.19
 TO_LEGEND = 0.5    # from the axis down to the legend
+HOW = "Simulated, not measured."
 TITLE_COLUMNS = 50
 MEMBER_COLUMNS = 60
 # Of a metric: what it is, whether its axis is logarithmic, and which end is better.
@@ -40,11 +40,10 @@ class Panel:
         first = lines[0]
         sizes = "" if not self.is_over_ranks else words.size(first["bytes"]) if first["bytes"] else ""
         place = "" if self.is_over_ranks else place_of(first)
-        self.full_title = "simulated, not measured: %s: %s (%s)" % (
+        self.full_title = "%s: %s (%s)" % (
             ", ".join(filter(None, (collective, sizes, place))), self.what, "; ".join(filter(None, (
                 "log scale" if self.is_log else "", self.better and self.better + " is better"))))
         self.set_columns(TITLE_COLUMNS)
-        self.looks = {}
 
     def set_columns(self, characters):
         self.title = textwrap.wrap(self.full_title, characters)
@@ -53,8 +52,11 @@ class Panel:
     def x_of(self, line):
         return line["ranks"] if self.is_over_ranks else max(line["bytes"], 1)
 
+    def place_text(self, place):
+        return "with %d ranks" % place if self.is_over_ranks else "at " + words.size(place)
+
     def text(self, value):
-        return words.time(value) if self.is_time else "%g" % value
+        return words.time(value) if self.is_time else "%g%s" % (value, " %" if "%" in self.what else "")
 
     @property
     def height(self):
@@ -69,17 +71,6 @@ class Panel:
     def tick_lines(self):
         return max(scales.in_lines(self.places)) + 1
 
-    def look_of(self, name, at):
-        """That of the measured line of the same algorithm, if each has one; else one of its own."""
-        same = {line: {key for key in self.looks if key_words(key) == key_words(line)} for line in self.by_member}
-        if len(self.looks) and all(same[name]) and same[name] and len({min(keys) for keys in same.values() if keys}) == \
-                len([keys for keys in same.values() if keys]):
-            return self.looks[min(same[name])]
-        used = {self.looks[min(keys)][0] for keys in same.values() if keys}
-        free = [colour for colour in style.SERIES if colour not in used] or list(style.SERIES)
-        others = [line for line, keys in same.items() if not keys]
-        return (free[others.index(name) % len(free)], style.look_at(at)[1]) if name in others else style.look_at(at)
-
     def draw(self, axes):
         values = [value for points in self.by_member.values() for value in points.values()]
         places = self.places
@@ -93,7 +84,7 @@ class Panel:
             ticks = [tick for tick in range(-100, 201, 25) if limits[0] <= tick <= limits[1]]
         axes.set_ylim(*limits)
         for at, (name, points) in enumerate(self.by_member.items()):
-            colour, mark = self.look_of(name, at)
+            colour, mark = style.look_at(at)
             axes.plot(sorted(points), [points[place] for place in sorted(points)], color=colour, linestyle="--", linewidth=1.4,
                       label=self.labels[name], **dict(style.SIMULATED, marker=mark))
         axes.set_xlim(places[0] / 1.4, places[-1] * 1.4)
@@ -109,14 +100,6 @@ class Panel:
         below = axes.transAxes + ScaledTranslation(0, -TO_LEGEND - style.LINE * (self.tick_lines - 1), axes.figure.dpi_scale_trans)
         axes.legend(loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=below, frameon=False, borderpad=0,
                     borderaxespad=0, fontsize=9.5)
-
-
-NO_KEYS = {"flat", "by", "the", "card", "among", "leaders", "k", "1", "ports", "messages", "at", "a", "time", "exchange", "one"}
-
-
-def key_words(text):
-    """What tells an algorithm apart, in the words of the model and of a legend."""
-    return frozenset(re.findall(r"[a-z0-9]+", text.lower())) - NO_KEYS
 
 
 def place_of(line):
@@ -147,20 +130,36 @@ def panels_of(experiment):
     return found
 
 
-def heights(experiment, characters=TITLE_COLUMNS):
+def draw(experiment, title):
     panels = panels_of(experiment)
+    columns = title.columns(len(panels))
     for panel in panels:
-        panel.set_columns(characters)
-    return [panel.height for panel in panels]
+        panel.set_columns(title.panel_columns(columns))
+    heights = [panel.height for panel in panels]
+    figure = style.new_figure(experiment, sum(style.in_grid(heights, columns)), title, [], columns)
+    for panel, axes in zip(panels, style.grid(figure, heights, columns)):
+        panel.draw(axes)
+    return figure
 
 
-def axes_over(figure, experiment, above, columns=1, characters=TITLE_COLUMNS, looks=None):
-    """Axes for what was measured, of these heights in inches, and after them those of the model, which are drawn. In columns."""
-    panels = panels_of(experiment)
-    for panel in panels:
-        panel.set_columns(characters)
-        panel.looks = looks or {}
-    axes = style.grid(figure, list(above) + [panel.height for panel in panels], columns)
-    for panel, one in zip(panels, axes[len(above):]):
-        panel.draw(one)
-    return axes[:len(above)]
+def headline(experiment):
+    found = [claim for claim in experiment.claims if claim.is_simulated]
+    verdicts = ", ".join("%s %s" % (claim.letter, claim.data["verdict"].upper()) for claim in found)
+    panel = panels_of(experiment)[0]
+    ends = []
+    for place in dict.fromkeys((panel.places[0], panel.places[-1])):
+        values = sorted((points[place], name) for name, points in panel.by_member.items() if place in points)
+        ends.append("%s (%s)%s %s" % (panel.text(round(values[0][0], 1)), values[0][1], " to %s (%s)" % (
+            panel.text(round(values[-1][0], 1)), values[-1][1]) if len(values) > 1 else "", panel.place_text(place)))
+    return "Simulated, not measured: " + (verdicts if verdicts else "; ".join(ends)) + "."
+
+
+def notes(experiment):
+    found = []
+    for claim in experiment.claims:
+        if claim.is_simulated:
+            found += ["%s  %s" % (claim.letter, claim.says), "   " + claim.model()] + ["   " + claim.cause] * bool(claim.cause)
+    found.append("simulated: by a model (LogGP) with parameters that are mostly assumed; its commands are in docs/papers.md")
+    if any("k = " in line["member"] for line in experiment.simulated_alone):
+        found.append("k: how many messages a rank sends at a time (ports)")
+    return found

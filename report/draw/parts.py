@@ -35,11 +35,6 @@ def by_repetition(member, columns):
     return found
 
 
-def sums(member, columns):
-    """By repetition: the sum over the parts of the rank that has the largest."""
-    return {key: sum(parts) for key, parts in by_repetition(member, columns).items()}
-
-
 def draw(experiment, title, label):
     columns = experiment.parts
     wholes = {id(contest): sum(medians(contest.baseline, columns)) or 1 for contest in experiment.contests}
@@ -48,12 +43,12 @@ def draw(experiment, title, label):
     most = min(lengths[-1], max(1, OUTLIER * lengths[int(MOST * (len(lengths) - 1))]))
     step = next(size * 10.0**power for power in range(-2, 9) for size in (1, 2, 5) if size * 10.0**power * 5 >= most)
     ticks = [step * at for at in range(int(most * ROOM / step) + 1)]
-    scale = rows.Scale("%s / that of %s" % (label, experiment.baseline), False, (0, most * ROOM), ticks, experiment.text,
+    scale = rows.Scale("%s / that of %s" % (label, experiment.shown(experiment.baseline)), False, (0, most * ROOM), ticks, experiment.text,
                        line=1, tick_text=lambda value: "%g" % value)
     entries = [Patch(facecolor=style.MUTED, alpha=strength, label="%s: %s" % (column, MEANINGS[column]))
                for column, strength in zip(columns, STRENGTHS)]
-    if any(contest.disturbed for contest in experiment.contests):
-        entries.append(style.hatched())
+    if any(experiment.is_open(contest, member) for contest in experiment.contests for member in contest.members):
+        entries.append(style.hatched(experiment))
 
     def bars(axes, contest, member, lane, colour):
         """Returns the number beside it."""
@@ -61,7 +56,7 @@ def draw(experiment, title, label):
         for value, strength in zip(medians(member, columns), STRENGTHS):
             axes.barh([lane], [value / whole], rows.LANE * 0.8, left=left, facecolor=to_rgba(colour, strength), linewidth=0.5,
                       edgecolor=style.PAPER if strength > 0.5 else style.MUTED,  # (of the hatch, too)
-                      hatch=style.HATCH if contest.disturbed else None)
+                      hatch=style.HATCH if experiment.is_open(contest, member) else None)
             left += value / whole
         if left > scale.limits[1]:
             axes.text(scale.limits[1], lane, "%s times >" % words.figure(left), ha="right", va="center", fontsize=8,
@@ -80,43 +75,3 @@ def share(member, value, columns):
 
 MEANINGS = {"start": "the call that starts it", "tests": "all calls of test", "wait": "the wait at the end",
             "user": "in the program and its libraries", "system": "in the operating system"}
-
-
-def total(experiment, contest, name):
-    """The statistic of a member's sums, or None."""
-    member = next((member for member in contest.members if member.name == name), None)
-    found = sums(member, experiment.parts) if member else None
-    return stats.estimate(found.values()).value if found else None
-
-
-def short(experiment, subject):
-    def value_of(contest, member):
-        return total(experiment, contest, member.name)
-
-    def ratio_of(contest, member):
-        whole = total(experiment, contest, experiment.compared[0])
-        value = value_of(contest, member)
-        return value / whole if whole and value else None
-
-    return times.short(experiment, subject, "take", value_of, ratio_of)
-
-
-def sentence(experiment, subject):
-    """The baseline's sum, and the others' relative to it."""
-    name = experiment.baseline
-    shown = [(contest, total(experiment, contest, name)) for contest, _ in experiment.decided(name)]
-    shown = sorted(((contest, value) for contest, value in shown if value), key=lambda pair: pair[1])
-    if not shown:
-        return "%s was not measured." % name
-    text = words.time(shown[0][1])
-    if text != words.time(shown[-1][1]):
-        text += " (%s) to %s (%s)" % (times.place(experiment, shown[0][0]), words.time(shown[-1][1]),
-                                      times.place(experiment, shown[-1][0]))
-    others = []
-    for other in experiment.members:
-        is_decided = {id(contest) for contest, _ in experiment.decided(other)}
-        ratios = [total(experiment, contest, other) / value for contest, value in shown
-                  if id(contest) in is_decided and total(experiment, contest, other)]
-        if other != name and ratios:
-            others.append("; with %s, %s that" % (other, words.factor(stats.geometric_mean(ratios))))
-    return "with %s, %s take %s%s." % (name, subject, text, "".join(others))

@@ -5,7 +5,7 @@ import textwrap
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
-from . import model, style
+from . import style
 from .. import words
 
 LANE = 0.2   # inches for a member of a row
@@ -14,7 +14,7 @@ HEAD = 0.30  # a group's name
 HEAD_COLUMNS = 44
 LABEL_COLUMNS = 50
 COLUMN = 7.0 # inches of rows in a column, where there may be several
-SHORT = 22   # characters of a group's name that fit beside a row
+SHORT = 26   # characters of a line beside a row
 
 
 class Scale:
@@ -41,16 +41,19 @@ class Scale:
 
 
 def row_label(contest, experiment, has_heads):
-    label = words.size(contest.bytes) if contest.bytes else ""
-    if not has_heads:
-        label = ("%s " % (experiment.group_of(contest) or contest.head["collective"]) + label).strip()
-    return label + ("\n(disturbed)" if contest.disturbed else "")
+    label = words.size(contest.bytes) if contest.bytes and not experiment.is_of_program else ""
+    if experiment.is_over_ranks or experiment.is_over_late:
+        label = words.axis("ranks", contest.head["ranks"]) if experiment.is_over_ranks else experiment.x_text(experiment.x_of(contest))
+    if experiment.is_by_row:
+        label = words.axis(experiment.asked, contest.head.get(experiment.asked)).removeprefix("algorithm ").replace(" among the leaders", "") or "default"
+    elif not has_heads:
+        label = ("%s " % (experiment.group_of(contest) or experiment.collective_of(contest)) + label).strip()
+    return "\n".join(textwrap.wrap(label or experiment.collective_of(contest), SHORT))
 
 
 def has_heads(experiment):
     """Whether groups stand over their rows; a group of one short row does not need it."""
-    return bool(experiment.axes) and (max(map(len, experiment.groups)) > SHORT or
-                                      any(len(contests) > 1 for contests in experiment.groups.values()))
+    return bool(experiment.axes) and any(len(contests) > 1 for contests in experiment.groups.values())
 
 
 def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()):
@@ -58,8 +61,9 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
 
     bars(axes, contest, member, lane, colour), for drawings of bars: draws them, and returns their sum."""
     names = [name for name in experiment.members if not (scale.line_label and name == experiment.baseline)]
-    pitch = max(len(names), 1) * LANE + GAP
     with_heads = has_heads(experiment)
+    lines = max(row_label(contest, experiment, with_heads).count("\n") + 1 for contest in experiment.contests)
+    pitch = max(len(names) * LANE, lines * style.NOTE_LINE, LANE) + GAP
     blocks = []  # of each group: its lines, and its contests
     for group, contests in experiment.groups.items():
         blocks.append((textwrap.wrap(group, HEAD_COLUMNS) if with_heads else [], contests))
@@ -78,12 +82,9 @@ def draw(experiment, title, scale, value_of, band_of, bars=None, more_entries=()
         entries.append(style.reference_entry(scale.reference[1]))
     tall = max(sum(map(inches, stack)) for stack in stacks)
     heights = [tall + 0.95] * len(stacks)
-    columns = max(len(stacks), title.columns(len(stacks) + len(model.heights(experiment))))
-    if columns > len(stacks) > 1 and model.heights(experiment):  # (the model's panels begin a line of their own)
-        columns = len(stacks)
-    characters = title.panel_columns(columns)
-    figure = style.new_figure(experiment, sum(style.in_grid(heights + model.heights(experiment, characters), columns)), title, entries, columns)
-    for axes, stack in zip(model.axes_over(figure, experiment, heights, columns, characters), stacks):
+    columns = len(stacks)
+    figure = style.new_figure(experiment, sum(style.in_grid(heights, columns)), title, entries, columns)
+    for axes, stack in zip(style.grid(figure, heights, columns), stacks):
         draw_stack(axes, experiment, names, stack, tall, pitch, with_heads, scale, value_of, band_of, bars)
     return figure
 
@@ -119,9 +120,8 @@ def draw_stack(axes, experiment, names, stack, tall, pitch, with_heads, scale, v
     axes.xaxis.set_major_locator(FixedLocator(scale.ticks))
     style.minor_ticks(axes.xaxis, scale.is_log)
     axes.set_xticks(scale.ticks, [scale.tick_text(tick) for tick in scale.ticks])
-    judged = {id(contest): mark for contest, mark in ((contest, style.judged_mark(experiment, contest, names)) for _, contest in places) if mark}
     axes.set_yticks([place for place, _ in places],
-                    [judged.get(id(contest), "") + row_label(contest, experiment, with_heads) for _, contest in places])
+                    [row_label(contest, experiment, with_heads) for _, contest in places])
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=10)
     axes.grid(axis="x")
@@ -153,6 +153,7 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
         if not bars:
             draw_simulated(axes, experiment, contest, member.name, lane, scale)
         value = value_of(contest, member) if value_of else None
+        is_open = experiment.is_open(contest, member)
         if bars:
             axes.text(1.02, lane, bars(axes, contest, member, lane, colour),
                       transform=axes.get_yaxis_transform(), va="center", fontsize=9.5, color=style.INK)
@@ -165,14 +166,14 @@ def draw_row(axes, experiment, names, place, contest, scale, value_of, band_of, 
         draw_points(axes, value.points, lane, scale, colour)
         inside = [min(max(x, scale.limits[0]), scale.limits[1]) for x in (value.value, value.low or 0, value.high or 0)]
         if value.has_interval:
-            axes.plot(inside[1:], [lane, lane], color=colour, linewidth=style.THIN if contest.disturbed else style.THICK,
+            axes.plot(inside[1:], [lane, lane], color=colour, linewidth=style.THIN if is_open else style.THICK,
                       solid_capstyle="butt")
         if inside[0] == value.value:  # (else the triangle at the edge tells that it is beyond)
             axes.plot(inside[:1], [lane], marker=mark, markersize=6.5, color=colour, clip_on=False,
-                      **(dict(style.HOLLOW, markeredgecolor=colour) if contest.disturbed else
+                      **(dict(style.HOLLOW, markeredgecolor=colour) if is_open else
                          {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}))
         axes.text(1.02, lane, scale.text(value.value), transform=axes.get_yaxis_transform(), va="center",
-                  fontsize=9.5, color=style.INK if not contest.disturbed else style.MUTED)
+                  fontsize=9.5, color=style.INK)
 
 
 def draw_simulated(axes, experiment, contest, name, lane, scale, unit=1):

@@ -22,19 +22,3 @@ def draw(experiment, title):
         return parts.draw(experiment, title, "time in the library's calls")
     return times.draw_any(experiment, title, experiment.counted + " in the starting call" if experiment.is_count else
                            "time of the starting call")
-
-
-def subject(experiment):
-    return "the call that starts an operation", "makes" if experiment.is_count else "takes"
-
-
-def sentence(experiment):
-    if experiment.parts:
-        return parts.sentence(experiment, "start, tests and wait")
-    return times.sentence(experiment, *subject(experiment))
-
-
-def short(experiment):
-    if experiment.parts:
-        return parts.short(experiment, "start, tests and wait")
-    return times.short(experiment, *subject(experiment))

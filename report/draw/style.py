@@ -26,7 +26,7 @@ PLAIN_SERIES = 6  # with solid lines
 WIDTH = 5.4         # inches; the page shows 72 units an inch
 TEXT_COLUMNS = 64   # characters of small text over a drawing
 TITLE_COLUMNS = 52  # of the answer
-TITLE_LINES = 3
+TITLE_LINES = 6
 LINE = 0.2          # inches of a line over a drawing
 LEGEND_COLUMNS = 56
 NOTE_COLUMNS = 76   # characters of the notes under it
@@ -78,13 +78,6 @@ def line_of(colour):
     return SOLID if SERIES.index(colour) < PLAIN_SERIES else DASH_DOTTED
 
 
-def spare(experiment, at):
-    """A look that no member of the figure has."""
-    used = {look(experiment, name)[0] for name in experiment.members}
-    free = [colour for colour in SERIES if colour not in used] or list(SERIES)
-    return free[at % len(free)], OTHER_MARKS[-1 - at % len(OTHER_MARKS)]
-
-
 def look_at(at):
     return SERIES[at % len(SERIES)], OTHER_MARKS[at % len(OTHER_MARKS)]
 
@@ -133,13 +126,14 @@ def new_figure(experiment, height, texts, entries, columns=1):
         return textwrap.wrap(text, int(characters * wider), **options)
     question = lines_of(texts.question, TEXT_COLUMNS)
     answer = lines_of(texts.answer, TITLE_COLUMNS, max_lines=TITLE_LINES, placeholder=".")
-    conditions = lines_of(experiment.conditions(), TEXT_COLUMNS)
-    crowding = lines_of(experiment.crowding, TEXT_COLUMNS)
+    is_model = experiment.role == "model"
+    conditions = [] if is_model else lines_of(experiment.conditions(), TEXT_COLUMNS)
+    crowding = [] if is_model else lines_of(experiment.crowding, TEXT_COLUMNS)
     beside = 2 if texts.is_alone and columns > 1 else 1  # entries in a line of the legend
     for handle in entries:
         handle.set_label("\n".join(lines_of(handle.get_label(), LEGEND_COLUMNS / beside)))
     by_line = -(-len(entries) // beside)  # (down the columns, in order)
-    legend = [entries[at * by_line:(at + 1) * by_line] for at in range(beside)]
+    legend = [entries[at * by_line:(at + 1) * by_line] for at in range(beside)] if entries else []
     heights = [max(column[at].get_label().count("\n") + 1 for column in legend if at < len(column)) for at in range(by_line)]
     notes = [line for note in texts.notes for line in lines_of(note, NOTE_COLUMNS * (1.12 if columns > 1 else 1), subsequent_indent="   ")]
     head = LINE * (len(question) + 1.25 * len(answer) + len(crowding) + len(conditions) + 1.05 * sum(heights)) + 0.12
@@ -175,20 +169,21 @@ def entries_of(experiment, names, has_points=True):
                               linestyle=line_of(colour), label=experiment.explained(name)))
     if not has_points:
         return entries + ([simulated_entry()] if experiment.simulated else [])
-    if any(contest.disturbed for contest in experiment.contests):
+    drawn = [(contest, member) for contest in experiment.contests for member in contest.members if member.name in names]
+    if any(experiment.is_open(contest, member) for contest, member in drawn):
         entries.append(Line2D([], [], color=MUTED, marker="o", markersize=6.5, linewidth=1, **dict(HOLLOW),
-                              label="hollow mark, thin bar: disturbed"))
-    if experiment.undefined:
-        entries.append(Line2D([], [], color=MUTED, marker=UNDEFINED, markersize=6.5, linestyle="none",
-                              label="+ at an edge: not defined here (%s)" % experiment.undefined))
+                              label="hollow mark: " + open_words(experiment)))
+    if not all(contest.is_defined(member) for contest, member in drawn):
+        entries.append(Line2D([], [], color=MUTED, marker=UNDEFINED if experiment.is_curve else "", markersize=6.5, linestyle="none",
+                              label="%snot defined here: no share (%s)" % ("+ at an edge: " * experiment.is_curve, experiment.undefined)))
     entries.append(Line2D([], [], color=MUTED, alpha=0.6, marker=".", markersize=3.5, linestyle="none",
                           label="single repetitions (triangle: beyond the edge)"))
     entries.append(Line2D([], [], color=MUTED, linewidth=3, label="bars: 95 % intervals of the medians"))
     twice = list(dict.fromkeys(contest.twin().name for contest in experiment.contests
                                if contest.aa is not None and contest.aa.has_interval))
     if twice:
-        entries.append(Patch(color=BAND, label="A/A: %s twice; smaller differences are not decided" %
-                             words.listing(twice)))
+        entries.append(Patch(color=BAND, label="grey: by how much %s differed when measured twice" %
+                             words.listing(map(experiment.shown, twice))))
     if experiment.simulated:
         entries.append(simulated_entry())
     return entries
@@ -201,27 +196,13 @@ UNDEFINED = "+"
 HATCH = "////"        # of bars that are disturbed
 
 
-def hatched():
-    return Patch(facecolor=MUTED, edgecolor=PAPER, hatch=HATCH, label="hatched: disturbed")
+def hatched(experiment):
+    return Patch(facecolor=MUTED, edgecolor=PAPER, hatch=HATCH, label="hatched: " + open_words(experiment))
 
 
-def judged_mark(experiment, contest, names):
-    """The numbers of the claims that a row of these members is judged for: "(1) "."""
-    found = [str(claim.number) for claim in experiment.claims if claim.judges(contest, names)]
-    return "(%s) " % ",".join(found) if found else ""
-
-
-def mark_judged(axes, experiment, places):
-    """Over a panel, at each place: the numbers of the claims that are judged there. places: x, a row, the members drawn of it."""
-    marks = {}
-    for x, contest, names in places:
-        for number in judged_mark(experiment, contest, names).strip("() ").split(","):
-            if number and number not in marks.setdefault(x, []):
-                marks[x].append(number)
-    for x, numbers in marks.items():
-        if numbers:
-            axes.text(x, 1.0, "(%s)" % ",".join(sorted(numbers)), transform=axes.get_xaxis_transform(), ha="center", va="bottom", fontsize=8.5,
-                      weight="bold", color=INK)
+def open_words(experiment):
+    return "the same measured twice differed much" if len(experiment.members) == 1 and not experiment.asked else \
+        "no difference from %s is decided" % experiment.compared_with
 
 
 REFERENCE = {"color": INK, "linewidth": 1.4, "linestyle": ":"}

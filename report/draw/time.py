@@ -12,10 +12,7 @@ LABELS = {"delivery": "from the last rank's start to the last rank's end", "wait
           "cpu_share": "CPU time / time, in %", "idle_share": "idle time / time, in %",
           "cpu_outside": "CPU time outside of the computation / time, in %"}
 OF_CPU = ("idle", "cpu_share", "idle_share", "cpu_outside")
-# What a sentence says of those that are no time of the operation.
-SUBJECTS = {"overhead": ("start, tests and wait together", "take"), "idle": ("the CPU", "is idle for"),
-            "cpu_share": ("the CPU", "is busy for"), "idle_share": ("the CPU", "is idle for"),
-            "cpu_outside": ("the CPU", "is busy outside of the computation for")}
+SUBJECTS = ("overhead",) + OF_CPU  # what is no time of the operation
 
 
 def is_overlapped(experiment):
@@ -47,24 +44,3 @@ def draw(experiment, title):
     label = LABELS.get(experiment.contests[0].column(), "operation and computation together"
                        if is_overlapped(experiment) else "time of the operation")
     return times.draw_any(experiment, title, label)
-
-
-def subject(experiment):
-    column = experiment.contests[0].column()
-    if column in SUBJECTS:
-        return SUBJECTS[column]
-    if is_overlapped(experiment):
-        return "operation and computation together", "take"
-    label = LABELS.get(column)
-    return "the operation" + (" (%s)" % label if label else ""), "takes"
-
-
-def sentence(experiment):
-    return times.sentence(experiment, *subject(experiment))
-
-
-def short(experiment):
-    label = LABELS.get(experiment.contests[0].column(), "")
-    if label.startswith("time "):  # in the headline without parentheses
-        return times.short(experiment, "the " + label, "is")
-    return times.short(experiment, *subject(experiment))

@@ -58,8 +58,7 @@ class Figures(unittest.TestCase):
                 self.assertIn(title[:40], self.texts(self.figure(experiment)))
                 self.assertNotIn(title[:40], self.texts(self.figure(experiment, is_alone=False)))
         self.assertEqual(verdict.headline(self.experiment(over({}, bytes=SIZES))),
-                         "manual hides 1 % and thread hides 80 % of the operation's time."
-                         .replace("thread hides", "thread"))
+                         "Hidden share beside Weft, manual: Weft, thread more at 4 of 4 points (+79 points).")
 
     def test_many_members_do_not_fit_and_are_left_out(self):
         from report.draw import verdict
@@ -85,7 +84,7 @@ class Figures(unittest.TestCase):
         for is_alone in (True, False):
             texts = self.texts(self.figure(self.experiment(over({}, bytes=SIZES)), is_alone))
             for sentence in ("hidden: the part of the operation's time that the computation beside it did not pay for",
-                             "A/A: manual twice", "Measured with 1 rank, one machine, a CPU, 2 cores, 2026-11-27."):
+                             "grey: by how much Weft, manual differed", "Measured with 1 rank, one machine, a CPU, 2 cores, 2026-11-27."):
                 self.assertIn(sentence, texts)
 
     def test_a_method_looks_the_same_in_every_figure(self):
@@ -161,23 +160,23 @@ class Figures(unittest.TestCase):
     def test_what_was_simulated_alone_has_a_panel_of_its_own(self):
         points = [simulated(member=name, ranks=128, nodes=16, bytes=size, metric="time_us", value=value + size)
                   for name, value in (("flat", 100), ("hierarchical", 10)) for size in SIZES]
-        for lines, says in ((over({}, bytes=SIZES), "time"), (over({}, bytes=SIZES[:2]), "time"),
-                            (over({}, bytes=SIZES), "hidden")):
-            figure = self.figure(self.experiment(lines + points, says=says))
-            self.assertEqual(len(figure.axes), 2)
-            self.assertEqual([line for line in self.dashed(figure) if line.axes is figure.axes[0]], [])
-            panel = figure.axes[1]
+        from report import split
+        for lines, says in ((over({}, bytes=SIZES), "time"), (over({}, bytes=SIZES), "hidden")):
+            measured, alone = split.figures(self.experiment(lines + points, says=says))
+            self.assertEqual((measured.role, alone.role), ("", "model"))
+            self.assertEqual(self.dashed(self.figure(measured)), [])
+            figure = self.figure(alone)
+            panel, = figure.axes
             self.assertEqual([list(line.get_ydata()) for line in panel.lines if line.get_linestyle() == "--"],
                              [[100 + size for size in SIZES], [10 + size for size in SIZES]])
             self.assertEqual([text.get_text() for text in panel.get_legend().get_texts()], ["flat", "hierarchical"])
-            self.assertIn("simulated, not measured: ibcast, 128 ranks on 16 nodes: time of the operation",
-                          self.texts(figure))
-            self.assertIn("simulated: by a model (LogGP) with parameters that are mostly assumed", self.texts(figure))
+            self.assertIn("ibcast, 128 ranks on 16 nodes: time of the operation", self.texts(figure))
+            self.assertIn("Simulated, not measured: 74 us (hierarchical) to 164 us (flat) at 64 B", self.texts(figure))
+            self.assertNotIn("share 2 cores", self.texts(figure))
         # Over the ranks, a line for each collective.
         points = [simulated(member="model", collective=name, ranks=ranks, metric="idle_us", value=ranks)
                   for name in ("ibcast", "igather") for ranks in (2, 16, 64)]
-        figure = self.figure(self.experiment(over({}, bytes=SIZES) + points))
-        panel = figure.axes[1]
+        panel, = self.figure(split.figures(self.experiment(over({}, bytes=SIZES) + points))[1]).axes
         self.assertEqual([text.get_text() for text in panel.get_legend().get_texts()], ["ibcast", "igather"])
         self.assertEqual([list(line.get_xdata()) for line in panel.lines if line.get_linestyle() == "--"], [[2, 16, 64]] * 2)
         self.assertEqual(panel.get_xlabel(), "number of ranks (log scale)")
@@ -256,20 +255,9 @@ class Figures(unittest.TestCase):
 
     def test_what_the_paper_says_stands_under_its_figure(self):
         experiment = self.experiment(over({}, bytes=SIZES), notes=["It hides nearly all (VI.D)"])
-        self.assertIn("the paper: It hides nearly all (VI.D)", self.texts(self.figure(experiment)))
+        self.assertIn("It hides nearly all (VI.D)", self.texts(self.figure(experiment)))
         ours = self.experiment(over({}, bytes=SIZES), notes=["Not in the paper: the same (VI.D)"])
         self.assertNotIn("the paper: Not", self.texts(self.figure(ours)))
-
-    def test_words_of_the_headline_are_explained(self):
-        from report.draw import verdict
-        wide = {"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 120), "manual again": lambda at: (100, 100, 220)}
-        calm = dict(wide, **{"thread": lambda at: (100, 100, 195)})
-        some = self.experiment(contest(wide) + contest(calm, first=10, number=1, bytes=8), says="time")
-        self.assertIn("in the one decided row of 2", verdict.headline(some))
-        notes = " ".join(verdict.notes(some))
-        self.assertIn("; decided: the same measured twice differs little there, or members differ by more than that, which is the grey band", notes)
-        self.assertIn("by repetition", notes)
-        self.assertNotIn("decided: ", " ".join(verdict.notes(self.experiment(contest(dict(calm, **{"manual again": wide["manual"]})), says="time"))))
 
     def test_a_program_s_time_is_said_to_be_one(self):
         from report.draw import verdict
@@ -302,7 +290,7 @@ class Figures(unittest.TestCase):
         both, = experiments_of([dict(head(**scenario), mpi="MPICH 5.0.2")] + called +
                                [dict(head(**scenario), mpi="Open MPI 5.0.8")] + called + [END])
         self.assertEqual([one.explained("mpi") for one in (two, both)],
-                         ["mpi (the MPI's own nonblocking call)", "mpi (the MPI's blocking call)"])
+                         ["MPI nonblocking (the MPI's own call)", "MPI blocking (the MPI's own call)"])
 
     def test_several_mpis_are_one_figure(self):
         lines = []
@@ -319,11 +307,11 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertEqual(sorted(found[0].groups), ["MPICH 5.0.2", "Open MPI 5.0.8"])
         from report.draw import verdict
-        self.assertEqual(verdict.headline(found[0]), "auto's time relative to that of mpi: MPICH 0.50 at 8 B, "
-                         "0.90 at 64 B; Open MPI 0.50 at 8 B, 0.90 at 64 B.")
+        self.assertEqual(verdict.headline(found[0]), "Time of operation and computation beside MPI nonblocking: Weft less at 4 of 4 "
+                         "points (0.50 to 0.90 of it).")
         texts = self.texts(self.figure(found[0]))
-        self.assertIn("mpi = 1", texts)
-        self.assertIn("A/A: mpi twice", texts)
+        self.assertIn("MPI nonblocking = 1", texts)
+        self.assertIn("grey: by how much MPI nonblocking differed", texts)
         self.assertNotIn("openmpi", texts)
         one = experiments_of(lines[:len(lines) // 2] + [END])[0]
         self.assertEqual(one.members, ["mpich", "auto"])
@@ -336,7 +324,7 @@ class Figures(unittest.TestCase):
         lines = contest(dict.fromkeys(reversed(names), lambda at: (100, 100, 120)))
         experiment = self.experiment(lines, members=[{"name": name} for name in names])
         legend = [text.get_text() for one in self.figure(experiment).legends for text in one.get_texts()]
-        self.assertEqual([text.split(" ")[0] for text in legend[:3]], names)
+        self.assertEqual([text.split(" (")[0] for text in legend[:3]], ["Weft, manual", "Weft, thread", "Weft"])
 
     def test_long_words_of_a_member_take_lines(self):
         experiment = self.experiment(contest({"x": lambda at: (100, 100, 120), "y": lambda at: (100, 100, 130)}),
@@ -376,10 +364,10 @@ class Figures(unittest.TestCase):
         drawn = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) > 1]
         self.assertIn([80, 50], drawn)
         self.assertEqual(len([line for line in axes.lines if line.get_marker() == style.UNDEFINED]), 2)
-        self.assertIn("+ at an edge: not defined here (over 110 % or below -100 %)", self.texts(figure))
+        self.assertIn("+ at an edge: not defined here: no share (over 110 % or below -100 %)", self.texts(figure))
 
     def test_ranks_that_share_cores_are_named_near_the_title(self):
-        for ranks, words in ((1, ""), (8, "8 ranks share 2 cores: times include waiting for a core; a share that is hidden")):
+        for ranks, words in ((1, ""), (8, "8 ranks share 2 cores, so times include waiting for a core")):
             lines = [dict(line, ranks=ranks if line["kind"] == "cell" else line["ranks"] * ranks)
                      for line in over({}, bytes=SIZES)]
             texts = self.texts(self.figure(self.experiment(lines)))
@@ -402,13 +390,13 @@ class Figures(unittest.TestCase):
                               {"cell": line["cell"] + 100}))
                 for line in over({"algorithm": "allgather=bruck" + ports, "collective": "iallgather"}, bytes=SIZES)]
         figure = self.figure(self.experiment(lines, says="time"))
-        self.assertEqual([axes.get_title(loc="left") for axes in figure.axes], ["manual", "thread"])
+        self.assertEqual([axes.get_title(loc="left") for axes in figure.axes], ["Weft, manual", "Weft, thread"])
         self.assertIn("bruck, 3 messages at a time (ports)", self.texts(figure))
         for axes in figure.axes:
             self.assertEqual(len({line.get_color() for line in axes.lines if len(line.get_xdata()) == 4}), 2)
         from report.draw import verdict
-        self.assertEqual(verdict.headline(self.experiment(lines, says="time")), "Time with several ports relative to that "
-                         "with one: manual 1.00 (4 of 4 rows decided) and thread 1.00 (4 of 4 rows decided).")
+        self.assertEqual(verdict.headline(self.experiment(lines, says="time")), "Time of operation and computation with Weft, thread "
+                         "beside one port: several ports equal at 4 of 4 points.")
 
     def test_lateness_is_on_the_axis_where_it_is_asked_for(self):
         lines = []
@@ -420,7 +408,8 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(figure.axes), 1)
         self.assertEqual([label.get_text() for label in figure.axes[0].get_xticklabels()], ["not late", "1 ms"])
         from report.draw import verdict
-        self.assertEqual(verdict.headline(experiment), "Lateness of 1 ms adds: auto 0 ns; mpi 1 ms.")
+        self.assertEqual(verdict.headline(experiment), "Time of operation and computation if late by 1 ms beside that without late ranks: "
+                         "MPI nonblocking more (6.00 times); Weft not decided.")
 
     def test_algorithms_are_side_by_side_where_they_are_asked_for(self):
         lines = []
@@ -434,26 +423,8 @@ class Figures(unittest.TestCase):
         legend = [text.get_text() for one in figure.legends for text in one.get_texts()]
         self.assertEqual(legend[:3], ["ring", "bruck", "hierarchical, ring among the leaders"])
         from report.draw import verdict
-        self.assertEqual(verdict.headline(experiment), "Time with auto: at 64 B 200 us (ring) to 400 us (hierarchical, ring); "
-                         "at 1 KiB 200 us (ring) to 400 us (hierarchical, ring).")
-
-    def test_claims_name_what_is_judged_and_mark_it(self):
-        rule = {"scenario": "s", "metric": "total", "of": "thread", "to": "manual", "over": ["bytes>=64K"], "cells": "all", "at_most": 0.9}
-        claim = {"says": "Threads pay", "where": "2", "verdict": "confirmed", "rule": rule, "is_simulated": False,
-                 "why": "total of thread / total of manual, the worst cell: 0.6 (0.5 to 0.7) (ibcast, 1 MiB); at most 0.9 asked; "
-                        "1 of 1 cells hold; 1 of 2 cells do not count, as chance (A/A) there is as large as the effect, or not known"}
-        experiment = self.experiment(over({}, bytes=SIZES), says="time", claims=[claim], stands_for={"thread": "stands for Pthreads"})
-        text = self.texts(self.figure(experiment)).replace("\n", " ")
-        self.assertIn("(1) The paper: Threads pay (2).", text)
-        from report.draw import verdict
-        notes = " ".join(verdict.notes(experiment))
-        self.assertIn("Judged here, marked (1): time of operation and computation together with thread, relative to that with manual, "
-                      "from 64 KiB on; asked: at most 0.9 of it in every such point. Found: at worst 0.6 times (95 % interval 0.5 to 0.7) "
-                      "(ibcast, 1 MiB); it holds in 1 of 1 points; 1 of 2 points do not count: ", notes)
-        self.assertIn("Verdict: CONFIRMED.", notes)
-        self.assertIn("stands for Pthreads", text)
-        marks = [(one.get_position()[0], one.get_text()) for one in self.figure(experiment).axes[0].texts if one.get_text() == "(1)"]
-        self.assertEqual(marks, [(2, "(1)"), (3, "(1)")])
+        self.assertEqual(verdict.headline(experiment), "Time of operation and computation with Weft beside ring: bruck more at 2 of 2 points "
+                         "(1.50 times); hierarchical, ring more at 2 of 2 points (2.00 times).")
 
     def test_a_time_of_nothing_is_written_at_the_edge(self):
         lines = []
@@ -481,14 +452,6 @@ class Figures(unittest.TestCase):
         self.assertLess(axes.get_xlim()[1], 5)
         self.assertIn("150 times >", [text.get_text() for text in axes.texts])
 
-    def test_members_that_a_rule_compares_are_in_the_headline(self):
-        from report.draw import verdict
-        names = ["manual", "thread", "kernel", "auto"]
-        lines = contest({name: lambda at, total=100 * (k + 1): (100, 100, total) for k, name in enumerate(names)})
-        for says, text in (("time", "With auto, operation and computation together take 400 us; kernel 0.75 of that"),
-                           ("ratio", "Time relative to that of auto: kernel 0.75")):
-            self.assertTrue(verdict.headline(self.experiment(lines, says=says, compares=[["kernel", "auto"]])).startswith(text))
-
     def test_every_size_has_a_label(self):
         sizes = (64, 1024, 8192, 65536, 262144, 1 << 20, 4 << 20)
         axes = self.figure(self.experiment(over({"collective": "ibcast"}, bytes=sizes))).axes[0]
@@ -505,29 +468,18 @@ class Figures(unittest.TestCase):
         self.assertTrue(low <= 100 < 104 <= high < 110, (low, high))
         low, high = ratio.band(experiment.contests[0])
         self.assertTrue(low <= 2 < 2.08 <= high < 2.2, (low, high))
-        self.assertIn("A/A: manual twice; smaller differences are not decided", self.texts(self.figure(experiment)))
+        self.assertIn("grey: by how much Weft, manual differed when measured twice", self.texts(self.figure(experiment)))
 
     def test_a_band_that_is_not_there_is_mentioned(self):
         two = {"manual": lambda at: (100, 100, 150), "thread": lambda at: (100, 100, 120)}
         again = dict(two, **{"manual again": two["manual"]})
-        no_band = "where there is no grey band: no member was measured twice"
         for says in ("hidden", "time", "ratio"):
             texts = self.texts(self.figure(self.experiment(contest(two), says=says)))
             self.assertIn("no grey band: no member was measured twice, so small differences may be chance", texts)
             texts = self.texts(self.figure(self.experiment(contest(again, repetitions=3), says=says)))
-            self.assertIn("no grey band: too few repetitions", texts)
-            texts = self.texts(self.figure(self.experiment(contest(again, bytes=8) + contest(
-                two, bytes=64, first=5, number=1), says=says)))
-            self.assertIn(no_band, texts)
+            self.assertNotIn("grey: by how much", texts)
             texts = self.texts(self.figure(self.experiment(contest(again), says=says)))
             self.assertNotIn("no grey band", texts)
-
-    def test_a_disturbed_row_is_explained(self):
-        values = {"manual": lambda at: (100, 100, 150), "thread": lambda at: (100, 100, 120),
-                  "manual again": lambda at: (100, 100, 190)}
-        texts = self.texts(self.figure(self.experiment(contest(values), says="time")))
-        self.assertIn("differences smaller than the grey band are not decided", texts)
-        self.assertNotIn("shows nothing", texts)
 
     def test_the_note_says_from_where_to_where_a_time_goes(self):
         def note(columns, compute, **scenario):

@@ -55,9 +55,8 @@ class Page(unittest.TestCase):
         self.assertEqual(len(sections), 7)
         names = []
         for section in sections[:-1]:
-            self.assertRegex(section, "<h2><span class=question>[A-Z][^<]*[?]</span>[^<]{20,150}[.]</h2>")
+            self.assertRegex(section, "<h2><span class=question>[A-Z][^<]*[?]</span>[^<]{20,240}[.]</h2>")
             self.assertRegex(section, r'<svg role="img" aria-label="[^"]{100,}"')
-            self.assertRegex(section, "<p class=says>[^<]{20,}[.][)]?</p>")
             self.assertIn(" again</td>", section)
             self.assertIn("(A/A)</td>", section)
             self.assertIn("<pre>weft bench --json samples.jsonl</pre>", section)
@@ -83,7 +82,6 @@ class Page(unittest.TestCase):
 
     def test_what_is_disturbed_is_marked(self):
         page = self.of_schema_1
-        self.assertEqual(len(re.findall("[(]disturbed[)]", page)), 1)
         self.assertEqual(len(re.findall("disturbed: the same measured twice takes 1.0[0-9]* to 1.[01][0-9]* of its time", page)), 1)
 
     def test_the_switch_is_in_the_results_that_used_it(self):
@@ -142,7 +140,7 @@ class Page(unittest.TestCase):
     def test_a_kind_without_drawing_gets_that_of_times(self):
         lines = contest({"manual": lambda at: (100, 100, 150)}, bytes=8)
         page = self.page_of_lines(head(says="distance", column="blocking"), *lines, END)
-        self.assertIn("With manual, the operation takes 100 us.", page)
+        self.assertIn("Time: Weft, manual 100 us.", page)
 
     def test_an_interrupted_file_says_so(self):
         lines = contest({"manual": lambda at: (100, 100, 150)})

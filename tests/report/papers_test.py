@@ -13,10 +13,9 @@ from support import END, cell, head, sample, text_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(ROOT, "tools", "docs"))
-import judge  # noqa: E402
 import measure  # noqa: E402
 import papers  # noqa: E402
-from report import conditions  # noqa: E402
+from report import conditions, judge  # noqa: E402
 
 COLUMNS = ["blocking", "work", "start", "tests", "wait", "total", "cpu"]
 SCENARIO = {"name": "s", "question": "?", "says": "time"}
@@ -79,10 +78,9 @@ class Judging(unittest.TestCase):
         lines = lines_of([({}, {"auto": 80.0, "thread": 100.0, "auto again": lambda at: times(80.0 + 3 * (at - 4))})])
         one = self.judged({}, lines)  # A/A 0.89 to 1.11, the effect 0.1
         self.assertEqual(one.verdict, "cannot be seen here")
-        self.assertIn("1 of 1 cells do not count, as chance (A/A) there is as large as the effect", one.why)
+        self.assertIn("1 of 1 cells do not count: the bound is within their interval, widened by chance (A/A)", one.why)
         self.assertEqual(self.verdict({"at_most": 0.7}, lines), "not confirmed")  # an effect of 0.3 can be seen
-        # Where the bound is 1, the effect is what was found.
-        self.assertEqual(self.verdict({"at_most": 1.0}, lines), "cannot be seen here")
+        self.assertEqual(self.verdict({"at_most": 1.0}, lines), "confirmed")  # chance moves the bound down to 0.89
         little = lines_of([({}, {"auto": 80.0, "thread": 100.0, "auto again": lambda at: times(80.0 + 0.5 * (at - 4))})])
         self.assertEqual(self.verdict({"at_most": 1.0}, little), "confirmed")
         self.assertEqual(self.verdict({"to": "auto again", "at_least": 0.1, "at_most": 9}, lines), "confirmed")
@@ -106,11 +104,22 @@ class Judging(unittest.TestCase):
         self.assertEqual((one.verdict, one.why), ("cannot be seen here", "all its cells are missing; thread: no threads here"))
         self.assertIsNone(self.judged({"scenario": "other"}, lines))
 
-    def test_whole_interval(self):
+    def test_what_counts_does_not_reach_the_bound(self):
         lines = lines_of([({}, {"auto": lambda at: times(80.0 + 3 * (at - 4)), "thread": 100.0, "thread again": 100.0})])
-        self.assertEqual(self.verdict({"at_most": 0.88}, lines), "confirmed")
-        self.assertEqual(self.verdict({"at_most": 0.88, "interval": "whole"}, lines), "not confirmed")  # to 0.89
-        self.assertEqual(self.verdict({"at_most": 0.9, "interval": "whole"}, lines), "confirmed")
+        self.assertEqual(self.verdict({"at_most": 0.88}, lines), "cannot be seen here")  # to 0.89
+        self.assertEqual(self.verdict({"at_most": 0.8}, lines), "cannot be seen here")
+        self.assertEqual(self.verdict({"at_most": 0.9}, lines), "confirmed")
+        self.assertEqual(self.verdict({"at_most": 0.7}, lines), "not confirmed")
+
+    def test_better_than_asked(self):
+        rule = {"at_least": 0.9, "at_most": 1.1}
+        self.assertEqual(self.verdict(rule, lines_of([({}, aa(auto=50.0, thread=100.0))])), "better than asked")
+        self.assertEqual(self.verdict(rule, lines_of([({}, aa(auto=150.0, thread=100.0))])), "not confirmed")
+
+    def test_what_could_not_have_passed_is_not_refuted(self):
+        one = self.judged({"at_most": 0.5, "unreachable": "at best 0.7"}, lines_of([({}, aa(auto=80.0, thread=100.0))]))
+        self.assertEqual(one.verdict, "cannot be seen here")
+        self.assertIn("at best 0.7", one.why)
 
     def test_metrics(self):
         members = aa(auto=lambda at: times(140.0), thread=lambda at: times(200.0, start=10.0))
@@ -122,8 +131,8 @@ class Judging(unittest.TestCase):
                 self.assertEqual(self.verdict(rule, lines_of([({}, members)])), "confirmed")
         quotient = {"metric": "overhead", "to_metric": "start", "at_least": 3.49, "at_most": 3.51}
         self.assertEqual(self.verdict(quotient, lines_of([({}, members)])), "confirmed")
-        self.assertEqual(self.verdict({"metric": "hidden", "at_least": 1, "at_most": 9}, lines_of([({}, members)])),
-                         "cannot be seen here")  # thread hides nothing: no quotient
+        self.assertEqual(self.verdict({"metric": "hidden", "at_least": 59, "at_most": 61}, lines_of([({}, members)])),
+                         "confirmed")  # in points, for thread hides nothing
 
     def test_an_impossible_hidden_share_does_not_count(self):
         rule = {"metric": "hidden", "at_least": 50, "at_most": None, "to": None}
@@ -192,6 +201,11 @@ class Judging(unittest.TestCase):
         self.assertIn("the worst cell: 3 (3 to 3)", one.why)
         self.assertEqual(self.verdict(dict(rule, at_most=0, at_least=None), lines), "not confirmed")
 
+    def test_mpis_of_one_contest_are_not_mixed(self):
+        lines = lines_of([({}, {"mpich": 60.0, "mpich blocking": 100.0, "openmpi": 80.0, "openmpi blocking": 70.0, "mpich again": 60.0})])
+        one = self.judged({"of": "mpi", "to": "mpi blocking"}, lines)
+        self.assertEqual(sorted(round(finding.found.value, 2) for finding in one.findings), [0.6, 1.14])
+
     def test_each_mpi_has_cells_of_its_own(self):
         first = lines_of([({}, dict(aa(auto=80.0), **{"mpich": 100.0, "mpich blocking": 90.0}))])
         second = lines_of([({}, dict(aa(auto=80.0), **{"openmpi": 70.0, "openmpi blocking": 200.0}))])
@@ -255,7 +269,7 @@ class Writing(unittest.TestCase):
                     self.assertEqual("cause" in json.load(file)["items"][0]["verdict"], kept)
         self.assertRegex(out.getvalue(), r"p-1 +confirmed +total of auto")
         self.assertRegex(out.getvalue(), r"p-3 +for a reader +scenario `s`: slope")
-        self.assertIn("1 confirmed, 0 not confirmed, 0 cannot be seen here, 1 for a reader\n", out.getvalue())
+        self.assertIn("1 confirmed, 0 better than asked, 0 not confirmed, 0 cannot be seen here, 1 for a reader\n", out.getvalue())
 
 
 # In the program's place: one job; writes samples, or fails.

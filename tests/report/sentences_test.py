@@ -6,68 +6,6 @@ from report import words
 from support import END, contest, experiments_of, head, needs_matplotlib
 
 
-@needs_matplotlib
-class Sentences(unittest.TestCase):
-    def sentence(self, lines):
-        from report.draw import verdict
-        return verdict.sentence(experiments_of(lines + [END])[0])
-
-    def contest(self, other, again=lambda at: (100 + at % 3, 100, 200), **options):
-        return contest({"manual": lambda at: (100 + at % 3, 100, 200), "thread": other, "manual again": again}, **options)
-
-    def test_only_what_is_apart_is_said_to_differ(self):
-        self.assertEqual(self.sentence([head()] + self.contest(lambda at: (100 + at % 3, 100, 120))),
-                         "Of the operation's time, manual hides 1 % and thread hides 81 % (clearly more than manual).")
-        self.assertEqual(self.sentence([head()] + self.contest(lambda at: (100 + (at + 1) % 3, 100, 200))),
-                         "Of the operation's time, manual hides 1 % and thread hides 1 % (no clear difference).")
-        self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (100, 100, 150))),
-                         "thread takes 0.75 of manual's time (clearly faster).")
-        self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (100, 100, 150 + 100 * (at % 2)))),
-                         "thread takes 0.75 of manual's time (no clear difference).")
-
-    def test_a_difference_within_that_of_the_same_measured_twice_is_none(self):
-        def wandering(at):
-            return (100, 100, (196, 200, 208)[at % 3])
-        lines = [head(says="ratio")] + contest({"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 197),
-                                                "manual again": wandering})
-        self.assertEqual(self.sentence(lines), "thread takes 0.98 of manual's time (no clear difference).")
-
-    def test_too_few_repetitions_tell_no_difference(self):
-        self.assertEqual(self.sentence([head(says="ratio")] + self.contest(lambda at: (1, 100, 100), repetitions=5)),
-                         "thread takes 0.50 of manual's time (no clear difference).")
-
-    def test_no_conclusion_if_no_row_tells_anything(self):
-        drifting = self.contest(lambda at: (100, 100, 195), again=lambda at: (100, 100, 220))
-        self.assertEqual(self.sentence([head()] + drifting), "No conclusion: the only row is disturbed "
-                                                             "(the same measured twice takes 1.1 to 1.1 of its time).")
-        steady = self.contest(lambda at: (100, 100, 120), first=10, number=1, bytes=8)
-        self.assertIn("(1 of 2 rows are disturbed.)", self.sentence([head()] + drifting + steady))
-        worse = self.contest(lambda at: (100, 100, 900), first=20, number=2, bytes=64)
-        self.assertEqual(self.sentence([head()] + drifting + worse).split(" (")[0],
-                         "No conclusion: both rows are disturbed")
-
-    def test_a_disturbed_row_is_decided_where_members_differ_by_more(self):
-        for says, text in (("hidden", "manual hides 1 % and thread 80 % of the operation's time"),
-                           ("ratio", "Time relative to that of manual: thread 0.60"),
-                           ("time", "With manual, operation and computation together take 200 us; thread 0.60 of that")):
-            wide = self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220))
-            narrow = self.contest(lambda at: (100, 100, 195), again=lambda at: (100, 100, 220), first=10, number=1, bytes=8)
-            self.assertIn("1 of 1 row is disturbed; in 1 of them members differ by more", self.sentence([head(says=says)] + wide))
-            from report.draw import verdict
-            self.assertEqual(verdict.headline(experiments_of([head(says=says)] + wide + narrow + [END])[0]),
-                             text + ", in the one decided row of 2 (at 1 MiB).")
-
-
-    def test_rows_are_counted_in_which_what_a_rule_asks_is_decided(self):
-        from report.draw import verdict
-        values = {"manual": lambda at: (100, 100, 200), "thread": lambda at: (100, 100, 120),
-                  "kernel": lambda at: (100, 100, 195), "manual again": lambda at: (100, 100, 220)}
-        calm = dict(values, **{"manual again": values["manual"]})
-        lines = contest(values) + contest(calm, bytes=8, number=1, first=4)
-        self.assertEqual(verdict.headline(experiments_of([head(says="ratio", compares=[["kernel", "manual"]])] + lines + [END])[0]),
-                         "Time relative to that of manual: kernel 0.97 and thread 0.60, in the one decided row of 2 (at 8 B).")
-
-
 class Names(unittest.TestCase):
     def test_an_mpi_has_its_name_and_its_version(self):
         for text, name in (("MPICH Version: 5.0.2", "MPICH 5.0.2"), ("Open MPI v5.0.11", "Open MPI 5.0.11"),
@@ -77,101 +15,149 @@ class Names(unittest.TestCase):
 
 
 @needs_matplotlib
-class Headlines(unittest.TestCase):
-    def headline(self, values, of=lambda value: (100, 100, 200 - value), **scenario):
-        """values: of each member, by collective and size."""
+class Titles(unittest.TestCase):
+    def title(self, lines):
         from report.draw import verdict
-        lines = []
-        for at, row in enumerate(next(iter(values.values()))):
-            members = {name: lambda at, value=rows[row]: of(value) for name, rows in values.items()}
-            lines += contest(members, first=at * len(values), number=at, collective=row[0], bytes=row[1])
-        experiment = experiments_of([head(**scenario)] + lines + [END])[0]
-        for text in (verdict.headline(experiment), verdict.sentence(experiment)):
-            self.assertNotIn("...", text)
-            self.assertEqual(text[-1], ".")
-        return verdict.headline(experiment)
+        return verdict.headline(experiments_of(lines + [END])[0])
 
-    def times(self, values, **scenario):
-        return self.headline(values, lambda value: (value, 100, 200), says="time", column="blocking", **scenario)
+    def contest(self, other, again=lambda at: (100 + at % 3, 100, 200), **options):
+        return contest({"manual": lambda at: (100 + at % 3, 100, 200), "thread": other, "manual again": again}, **options)
 
-    @staticmethod
-    def by_size(*values):
-        return {("ibcast", size): value for size, value in zip((8, 512, 65536, 1 << 20), values)}
+    def test_a_point_is_less_more_equal_or_not_decided(self):
+        def of(total, again=200, **options):
+            return self.title([head(says="ratio")] + self.contest(lambda at: (100, 100, total), again=lambda at: (100, 100, again), **options))
+        opening = "Time of operation and computation beside Weft, manual: Weft, thread "
+        self.assertEqual(of(150), opening + "less (0.75 of it).")
+        self.assertEqual(of(300), opening + "more (1.50 times).")
+        self.assertEqual(of(202), opening + "more (1.01 times).")
+        self.assertEqual(of(202, again=206), opening + "equal.", "chance is as large, and both are small")
+        self.assertEqual(of(195, again=240), opening + "not decided.")
+        self.assertEqual(of(120, again=240), opening + "less (0.60 of it).", "more than the same measured twice differs")
+        self.assertEqual(of(100, repetitions=5), opening + "not decided.")
 
-    def test_sizes_that_disagree_are_told_apart(self):
-        manual = {("ibcast", 65536): 86, ("iallgather", 65536): 93, ("ibcast", 1 << 20): 10, ("iallgather", 1 << 20): 35}
-        self.assertEqual(self.headline({"manual": manual}),
-                         "Of the operation's time, manual hides 86 to 93 % at 64 KiB, 10 to 35 % at 1 MiB.")
-        self.assertEqual(self.headline({"manual": manual, "thread": dict.fromkeys(manual, 80)}),
-                         "Of the operation's time, manual hides 86 to 93 % at 64 KiB, 10 to 35 % at 1 MiB; thread 80 %.")
-        self.assertEqual(self.headline({"manual": self.by_size(50, 60, 69)}),
-                         "manual hides 50 to 69 % of the operation's time.")
-        self.assertEqual(self.times({"manual": self.by_size(10, 12, 100), "thread": self.by_size(5, 6, 200)}),
-                         "With manual, the operation takes 10 to 12 us up to 512 B, 100 us at 64 KiB; "
-                         "thread 0.50 of that up to 512 B, 2.00 times that at 64 KiB.")
+    def test_points_are_counted_and_ties_are_equal(self):
+        lines = [head(says="time")]
+        for at, total in enumerate((100, 120, 200, 230)):
+            lines += self.contest(lambda _, total=total: (100, 100, total), bytes=8 << at, number=at, first=3 * at)
+        self.assertEqual(self.title(lines), "Time of operation and computation beside Weft, manual: Weft, thread less at 2 of 4 points (0.50 to 0.60 "
+                                            "of it), equal at 1, more at 1 (1.15 times).")
 
-    def test_a_ratio_is_of_the_scenario_s_column(self):
-        values = {"old": lambda at: (10, 20, 30), "new": lambda at: (5, 10, 15)}
+    def test_marks_are_filled_where_the_title_counts(self):
+        experiment = experiments_of([head(says="time")] + self.contest(lambda at: (100, 100, 120), again=lambda at: (100, 100, 220)) + self.contest(
+            lambda at: (100, 100, 195), again=lambda at: (100, 100, 240), first=10, number=1, bytes=8) + [END])[0]
+        self.assertEqual([experiment.is_open(one, one.member("thread")) for one in experiment.contests], [False, True])
+        self.assertFalse(any(experiment.is_open(one, one.member("manual")) for one in experiment.contests))
         from report.draw import verdict
-        lines = contest(values, columns=["start", "tests", "wait"])
-        self.assertEqual(verdict.headline(experiments_of([head(says="ratio", column="overhead")] + lines + [END])[0]),
-                         "Overhead relative to that of old: new 0.50.")
+        self.assertIn("less at 1 of 2 points (0.60 of it), not decided at 1.", verdict.headline(experiment))
 
-    def test_ratios_of_sizes_that_disagree_are_told_apart(self):
-        self.assertEqual(self.headline({"old": self.by_size(100, 100, 100), "new": self.by_size(50, 90, 200)},
-                                       lambda value: (100, 100, value), says="ratio"),
-                         "Time relative to that of old: new 0.50 at 8 B, 0.90 at 512 B, 2.00 at 64 KiB.")
+    def test_hidden_shares_are_compared_in_points(self):
+        lines = contest({"manual": lambda at: (100, 100, 210), "thread": lambda at: (100, 100, 120), "manual again": lambda at: (100, 100, 210)})
+        self.assertEqual(self.title([head()] + lines), "Hidden share beside Weft, manual: Weft, thread more (+90 points).")
+        wide = contest({"manual": lambda at: (100, 100, 200 - 60 * (at % 2)), "thread": lambda at: (100, 100, 105)})  # 0 to 60 %
+        self.assertIn("not decided", self.title([head()] + wide))
 
-    def test_of_many_sizes_the_ends(self):
-        self.assertEqual(self.times({"manual": self.by_size(1, 10, 100, 1000)}),
-                         "With manual, the operation takes 1 us at 8 B, 1 ms at 1 MiB.")
-        self.assertEqual(self.times({"manual": self.by_size(1, 10, 3, 100)}),
-                         "With manual, the operation takes 1 us at 8 B, 100 us at 1 MiB.")
-        self.assertEqual(self.times({"manual": self.by_size(1, 100, 10, 4)}),
-                         "With manual, the operation takes 1 us at 8 B, 4 us at 1 MiB, 10 to 100 us between.")
-
-    def along(self, rows, question, **scenario):
-        """rows: a time of manual, with the cell's axes."""
+    def test_a_rule_s_reference_is_the_title_s_and_the_axis(self):
+        names = ["manual", "thread", "auto"]
+        lines = contest({name: lambda at, total=100 * (k + 2): (100, 100, total) for k, name in enumerate(names)})
+        experiment, = experiments_of([head(says="ratio", compares=[["manual", "thread"]])] + lines + [END])
+        self.assertEqual(experiment.baseline, "thread")
         from report.draw import verdict
-        lines = []
-        for at, (value, axes) in enumerate(rows):
-            members = {name: lambda at, value=value: (value, 100, 200) for name in ("manual", "manual again")}
-            of_one = contest(members, first=2 * at, number=at, **axes)
-            lines += [dict(line, ranks=line["ranks"] * axes.get("ranks", 1)) if line["kind"] == "sample" else line for line in of_one]
-        return verdict.headline(experiments_of([head(question=question, says="time", column="blocking", **scenario)] + lines + [END])[0])
+        self.assertTrue(verdict.headline(experiment).endswith("beside Weft, thread: Weft, manual less (0.67 of it); Weft more (1.33 times)."))
 
     def test_the_ends_of_the_axis_that_is_asked_for(self):
-        self.assertEqual(self.along([(4, {"ranks": 2}), (9, {"ranks": 4}), (60, {"ranks": 8})], "How long, by ranks?"),
-                         "With manual, the operation takes 4 us with 2 ranks, 60 us with 8 ranks.")
-        self.assertEqual(self.along([(4, {"collective": "ibcast"}), (50, {"collective": "ibcast+ibcast"})], "Does it grow with what is outstanding?"),
-                         "With manual, the operation takes 4 us with 1 outstanding, 50 us with 2 outstanding.")
-        self.assertEqual(self.along([(4, {"late": {"who": [1], "by": 0}}), (50, {"late": {"who": [1], "by": "600us"}})], "What does a late rank cost?"),
-                         "With manual, the operation takes 4 us if none is late, 50 us if late by 600 us.")
+        def along(question, **axis):
+            (name, values), = axis.items()
+            lines = [head(question=question, says="time", column="blocking")]
+            for at, value in enumerate(values):
+                of_one = contest({one: lambda _, at=at: (4 + 50 * at, 1, 1) for one in ("manual", "manual again")}, number=at, first=2 * at, **{name: value})
+                ranks = value if name == "ranks" else 1
+                lines += [dict(line, ranks=line["ranks"] * ranks) if line["kind"] == "sample" else line for line in of_one]
+            return self.title(lines)
+        self.assertEqual(along("How long, by ranks?", ranks=(2, 8)), "Time: Weft, manual 4 us with 2 ranks, 54 us with 8 ranks.")
+        self.assertEqual(along("Does it grow with what is outstanding?", collective=("ibcast", "ibcast+ibcast")),
+                         "Time: Weft, manual 4 us with 1 outstanding, 54 us with 2 outstanding.")
         link = {"delay_us": 0, "links": 1}
-        self.assertEqual(self.along([(400, {"link": dict(link, rate="100mbit")}), (5, {"link": dict(link, rate="10gbit")})], "Does a slow link cost?"),
-                         "With manual, the operation takes 400 us at 100 Mbit/s, 5 us at 10 Gbit/s.")
+        self.assertEqual(along("Does a slow link cost?", link=(dict(link, rate="100mbit"), dict(link, rate="10gbit"))),
+                         "Time: Weft, manual 4 us at 100 Mbit/s, 54 us at 10 Gbit/s.")
 
-    def test_one_machine_and_nodes_are_told_apart(self):
-        self.assertEqual(self.along([(4, {"nodes": 1}), (90, {"nodes": 2})], "How long?"),
-                         "With manual, the operation takes 4 us on one machine, 90 us on nodes.")
+    def test_a_question_about_statistics_compares_them(self):
+        lines = contest({"auto": lambda at: (100, 100, 200 if at else 400)})
+        self.assertEqual(self.title([head(question="Which difference does the statistic make?", says="time")] + lines),
+                         "Beside the median of the times, the least is 1.00 of it; the mean is 1.11 of it; the most is 2.00 of it.")
 
-    def test_operations_that_disagree_are_a_range(self):
-        self.assertEqual(self.headline({"manual": {("ibcast", 8): 5, ("iallgather", 8): 95}}),
-                         "manual hides 5 to 95 % of the operation's time.")
 
-    def test_equal_words_are_said_once(self):
-        self.assertEqual(self.times({"manual": self.by_size(12, 12.001)}), "With manual, the operation takes 12 us.")
+@needs_matplotlib
+class Verdicts(unittest.TestCase):
+    RULE = {"scenario": "overlap", "metric": "total", "of": "thread", "to": "manual", "over": ["bytes>=64K"], "cells": "all", "at_most": 0.9}
 
-    def test_what_is_together_is_named(self):
-        text = self.headline(dict.fromkeys(("manual", "thread", "kernel", "auto"), self.by_size(10, 50, 90)), says="time")
-        self.assertIn("operation and computation together take", text)
-        self.assertNotIn("both", text)
+    def experiments(self, *claims, times=(120, 120), **scenario):
+        lines = [head(says="time", claims=[dict({"says": "Threads pay", "where": "4.2", "verdict": "confirmed", "rule": self.RULE}, **one)
+                                           for one in claims], **scenario)]
+        for at, (size, total) in enumerate(zip((8, 65536, 1 << 20), (150,) + times)):
+            lines += contest({"manual": lambda at: (100, 100, 200), "thread": lambda _, total=total: (100, 100, total),
+                              "manual again": lambda at: (100, 100, 201)}, bytes=size, number=at, first=3 * at)
+        from report import split
+        return split.figures(experiments_of(lines + [END])[0])
 
-    def test_members_without_room_are_left_out(self):
-        many = {"member %d" % at: self.by_size(10, 50, 90) for at in range(9)}
-        for says in ("hidden", "time", "ratio"):
-            text = self.headline(many, says=says)
-            self.assertIn("member 0", text)
-            self.assertNotIn("member 8", text)
-        from report.draw import verdict
-        self.assertLessEqual(len(text), verdict.HEADLINE)
+    def texts(self, experiment):
+        from report.draw import kind_of, verdict
+        figure = kind_of(experiment).draw(experiment, verdict.texts(experiment, is_alone=True))
+        found = [text.get_text() for text in figure.texts]
+        for axes in figure.axes:
+            found += [text.get_text() for text in axes.texts] + [label.get_text() for label in axes.get_yticklabels()]
+        for legend in figure.legends:
+            found += [text.get_text() for text in legend.get_texts()]
+        return " ".join(" ".join(found).split()), figure
+
+    def test_the_judged_quotient_is_drawn_with_what_was_asked(self):
+        first, detail = self.experiments({}, setup="64 nodes, InfiniBand")
+        self.assertEqual((first.role, detail.role), ("verdict", "detail"))
+        texts, figure = self.texts(first)
+        self.assertIn("CONFIRMED (holds at 2 of 2 points). Time of operation and computation of Weft, thread is 0.6 times that of "
+                      "Weft, manual.", texts)
+        self.assertIn("paper (§4.2): Threads pay.", texts)
+        self.assertIn("(from 64 KiB on); asked: at most 0.9 times as much at every point.", texts)
+        self.assertIn("the paper's set-up: 64 nodes, InfiniBand", texts)
+        axes = figure.axes[-1]
+        self.assertEqual([label.get_text() for label in axes.get_yticklabels()], ["64 KiB", "1 MiB"])
+        self.assertIn([0.9, 0.9], [list(line.get_xdata()) for line in axes.lines])
+        self.assertEqual(sorted(float(line.get_xdata()[0]) for line in axes.lines if line.get_marker() == "o"), [0.6, 0.6])
+
+    def test_a_detail_has_no_verdict(self):
+        _, detail = self.experiments({})
+        texts, _ = self.texts(detail)
+        self.assertNotIn("CONFIRMED", texts)
+        self.assertIn("This is a detail of the figure overlap, which has the verdicts.", texts)
+
+    def test_several_claims_have_letters_and_ours_are_questions(self):
+        first = self.experiments({"cause": "it waits"}, {"says": "Our question: is it so?", "rule": dict(self.RULE, at_most=0.5)})[0]
+        texts, figure = self.texts(first)
+        self.assertIn("A CONFIRMED, B NOT CONFIRMED.", texts)
+        self.assertIn("B NOT CONFIRMED (holds at 0 of 2 points).", texts)
+        self.assertIn("our question: is it so?", texts)
+        self.assertIn("why: it waits.", texts)
+        self.assertIn("fails: not what was asked", texts)
+        self.assertNotIn("fails: not what was asked", self.texts(self.experiments({})[0])[0], "the legend has what occurs")
+
+    def test_what_does_not_count_is_hollow(self):
+        from report.draw import judged
+        first = self.experiments({}, times=(180, 120))[0]
+        (_, one), = judged.judged_of(first)
+        self.assertEqual([finding.state for finding in one.findings], ["open", "holds"])
+        self.assertIn("holds at 1 of 1 point; 1 more does not count", self.texts(first)[0])
+
+    def test_a_median_has_a_row_of_its_own(self):
+        texts, _ = self.texts(self.experiments({"rule": dict(self.RULE, cells="median")})[0])
+        self.assertIn("CONFIRMED (median of 2 points)", texts)
+        self.assertIn("the median", texts)
+
+    def test_a_view_of_another_quantity_has_no_verdict(self):
+        views = [{"name": "v", "question": "And the work?", "column": "work"}, {"name": "w", "question": "And so?", "says": "ratio"}]
+        lines = self.experiments({}, views=views)
+        self.assertEqual([one.role for one in lines], ["verdict", "detail"])
+        from report.draw import judged
+        from report import experiment
+        whole = lines[0]
+        for view, count in zip(views, (0, 1)):
+            one = experiment.Experiment("overlap", whole.runs, "", view=dict(view, claims=whole.scenario["claims"]))
+            self.assertEqual(len(judged.claims_of(one)), count)

@@ -26,9 +26,9 @@ class Words(unittest.TestCase):
         self.assertEqual(words.progress("until"), "tests until the operation has ended")
 
     def test_members_are_explained(self):
-        self.assertIn("init once, start many times", words.member("manual persistent"))
+        self.assertIn("init once, start many times", words.member("manual persistent")[1])
         for name in ("fiber", "fiber:timer", "fiber:arrival"):
-            self.assertRegex(words.member(name), "comput")
+            self.assertRegex(words.member(name)[1], "comput")
 
     def test_two_values_that_read_alike_are_one(self):
         for least, most, text in ((12.0, 12.001, "12 us"), (0.305, 0.962, "305 to 962 ns"), (0.962, 1.4, "962 ns to 1.4 us")):
@@ -42,14 +42,21 @@ class Words(unittest.TestCase):
             self.assertEqual(words.size(count), text)
 
     def test_how_often_a_member_tests(self):
-        for name, text in (("manual, bytes:1K", "a call of test for every 1 KiB"), ("tests:1", "1 call of test during"),
-                           ("manual, bytes:2048", "a call of test for every 2 KiB"), ("tests:20", "20 calls of test during")):
-            self.assertIn(text, words.member(name))
+        for name, text in (("manual, bytes:1K", "Weft, manual, a test every 1 KiB"), ("tests:1", "Weft, 1 test"),
+                           ("manual, bytes:2048", "Weft, manual, a test every 2 KiB"), ("tests:20", "Weft, 20 tests")):
+            self.assertEqual(words.member(name)[0], text)
         self.assertEqual(words.axis("collective", "ibcast+ibcast"), "2 times ibcast")
 
     def test_a_small_ratio_is_not_zero(self):
-        self.assertEqual([words.ratio(value) for value in (0.0038, 0.05, 0.1, 0.954, 30.59)], ["0.0038", "0.05", "0.10", "0.95", "30.59"])
+        self.assertEqual([words.ratio(value) for value in (0.0038, 0.05, 0.1, 0.954, 30.59)], ["0.0038", "0.05", "0.10", "0.95", "30.6"])
 
     def test_microseconds(self):
         for given, us in (("200ms", 200000), ("300us", 300), ("1s", 1000000), ("500ns", 0.5), ("0", 0), (7, 7)):
             self.assertEqual(words.microseconds(given), us)
+
+    def test_members_say_which_call_of_which_mpi(self):
+        for name, mpi, text in (("mpi", "MPICH", "MPICH nonblocking"), ("mpi blocking", "", "MPI blocking"), ("mpich", "", "MPICH nonblocking"),
+                                ("openmpi blocking", "", "Open MPI blocking"), ("mpich preload", "", "Weft under MPICH (preload)"),
+                                ("preload", "MPICH", "Weft under MPICH (preload)"), ("nbc:weft", "", "nbc.h over Weft"), ("auto", "", "Weft"),
+                                ("in a thread over it", "MPICH", "LibNBC-like thread, on MPICH"), ("another", "", "another")):
+            self.assertEqual(words.member(name, mpi)[0], text)

@@ -261,20 +261,21 @@ def notes_of(ledger, names, has_verdicts=False):
             other = next((one for one in before if one["kind"] == item["kind"] and not is_the_same(one)), None)
             if is_the_same(item) and other is not None and other not in claims:
                 words[at] = "%s. %s" % (said(other), words[at])
-                found[at]["says"] = "%s. %s" % (said(other), found[at]["says"])
+                if not item.get("finds"):
+                    found[at]["says"] = "%s. %s" % (said(other), found[at]["says"])
         notes.setdefault(name, ([], [], {}))[0].extend(words)
         if has_verdicts:
             notes[name][2]["claims"] = found
     for paper in ledger:
         for name in names:
             if paper.get("stands_for") and name.startswith(paper["key"] + "-"):
-                notes.setdefault(name, ([], [], {}))[2]["stands_for"] = paper["stands_for"]
+                notes.setdefault(name, ([], [], {}))[2].update(stands_for=paper["stands_for"], setup=paper.get("setup", ""))
     return notes
 
 
 def claim_of(item, name):
     """What a figure of this name says about a claim: see report/claims.py."""
-    found = {"says": said(item), "where": item["where"], "verdict": item.get("verdict", {}).get("verdict", "not run"),
+    found = {"says": item.get("finds") or said(item), "where": item["where"], "verdict": item.get("verdict", {}).get("verdict", "not run"),
              "why": item.get("verdict", {}).get("why", ""), "is_simulated": is_simulated(item)}
     if is_simulated(item):
         found["command"] = item["command"]
@@ -397,7 +398,7 @@ def draw_again(program, ledger, path):
         if line["kind"] == "run":
             for name, scenario in line["scenarios"].items():
                 if name in known:
-                    kept = {key: value for key, value in scenario.items() if key not in DRAWN + ("compares", "claims", "stands_for")}
+                    kept = {key: value for key, value in scenario.items() if key not in DRAWN + ("compares", "claims", "stands_for", "setup")}
                     now = {key: known[name][key] for key in DRAWN if key in known[name]}
                     if now.get("column") == "test" and not counts_tests:  # (older samples have only the time of all tests)
                         view = now.pop("views")[0]

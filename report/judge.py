@@ -1,12 +1,10 @@
 """Judges the ledger's rules about `weft bench` by samples (docs/measuring.md). Medians, intervals and shares are the report's."""
 
-import os
+import copy
 import statistics
-import sys
 
-sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-from report import conditions, samples, stats, words  # noqa: E402
-from report.experiment import PERCENT as SHARES, experiments  # noqa: E402
+from . import conditions, samples, stats, words
+from .experiment import PERCENT as SHARES, experiments
 
 MPIS = ("mpich", "openmpi", "impi")
 # Axes that must be the same in both cells of a quotient, unless the rule's conditions choose them.
@@ -38,6 +36,12 @@ class Cell:
         first, _, rest = whole.partition(" ")
         given = (("mpi " + rest).strip(), rest) if first in MPIS else (whole,)
         return name in given
+
+    @property
+    def own_mpi(self):
+        """The MPI that its name begins with: a contest may have several."""
+        first = self.head["member"].partition(" ")[0]
+        return first if first in MPIS else ""
 
     def where(self):
         """In words, without what is the same in all cells of the scenario."""
@@ -76,17 +80,20 @@ class Cell:
         return [self.mpi] + [self.head.get(axis) for axis in SAME if axis not in without]
 
 
-def quotient(of, metric, to, to_metric):
-    """The estimate of one / the other; None: there is none, as the other is not above 0."""
-    if of.contest is to.contest and of.has_turns_with(to) and "hidden" not in (metric, to_metric):
+def compared(of, metric, to, to_metric):
+    """The estimate of one / the other, or of shares that are hidden (which may be below 0) the difference in points; None: there is
+    none, as the other is not above 0."""
+    is_hidden = "hidden" in (metric, to_metric)
+    if of.contest is to.contest and of.has_turns_with(to) and not is_hidden:
         return stats.ratio(of.series(metric), to.series(to_metric))
     a, b = of.estimate(metric), to.estimate(to_metric)
-    if a is None or b is None or b.value <= 0:
+    if a is None or b is None or b.value <= 0 and not is_hidden or is_hidden and not all(map(stats.is_share_hidden, (a.value, b.value))):
         return None
-    if not a.has_interval or not b.has_interval or b.low <= 0:
-        return stats.Estimate(a.value / b.value, None, None, [])
-    ends = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return stats.Estimate(a.value / b.value, min(ends), max(ends), [])
+    combine = (lambda x, y: x - y) if is_hidden else (lambda x, y: x / y)
+    if not a.has_interval or not b.has_interval or b.low <= 0 and not is_hidden:
+        return stats.Estimate(combine(a.value, b.value), None, None, [])
+    ends = [combine(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+    return stats.Estimate(combine(a.value, b.value), min(ends), max(ends), [])
 
 
 def is_of_two(rule):
@@ -94,8 +101,16 @@ def is_of_two(rule):
     return "to" in rule and (rule["to"] != rule["of"] or "to_where" in rule)
 
 
-def aa_width(cell, rule):
-    """How wide the interval of the member measured twice is, in what the rule measures; None: it tells nothing."""
+def is_percent(rule):
+    return rule["metric"] in PERCENT
+
+
+def is_quotient(rule):
+    return "to" in rule and rule["metric"] != "hidden"
+
+
+def aa_of(cell, rule):
+    """The member measured twice, in what the rule measures (its interval); None: it tells nothing."""
     metric = rule["metric"]
     if cell.contest.again is None:
         return None
@@ -103,23 +118,56 @@ def aa_width(cell, rule):
         return None
     again, twin = cell.of(cell.contest.again), cell.of(cell.contest.twin())
     if is_of_two(rule):
-        found = quotient(again, metric, twin, metric)
+        found = compared(again, metric, twin, metric)
     elif "to" in rule:
-        found = quotient(again, metric, again, rule["to_metric"])
+        found = compared(again, metric, again, rule["to_metric"])
     else:
         found = again.estimate(metric)
-    return found.high - found.low if found is not None and found.has_interval else None
+    return found if found is not None and found.has_interval else None
 
 
 # --- The cells of a rule -------------------------------------------------------------------------------
 
 class Finding:
-    """What a rule found in one cell, or in a pair."""
+    """What a rule found in one cell, or in a pair. aa: the intervals of what was measured twice there; None: not known.
 
-    def __init__(self, cell, found, width):
+    state: "holds", "fails", "better" (it fails to the better side), or "open": its interval, or that of chance round a bound, reaches
+    the other, or one is not known."""
+
+    def __init__(self, cell, found, aa, rule):
         self.cell = cell
         self.found = found
-        self.width = width  # of A/A
+        self.aa = aa
+        self.chance = None if None in aa else chances(aa, rule)
+        self.state = state_of(found, self.chance, rule)
+
+    @property
+    def counts(self):
+        return self.state != "open"
+
+
+def chances(aa, rule):
+    """Round each bound: from where to where chance (A/A) may move what is at the bound."""
+    if is_quotient(rule) and is_of_two(rule):
+        if any(one.low <= 0 for one in aa):
+            return None
+        factor = max(max(one.high, 1 / one.low) for one in aa)
+        return [(bound / factor, bound * factor) for bound in bounds_of(rule)]
+    aside = max(one.high - one.low for one in aa) / 2
+    return [(bound - aside, bound + aside) for bound in bounds_of(rule)]
+
+
+def state_of(found, chance, rule):
+    if chance is None or not found.has_interval or any(found.low < high and low < found.high for low, high in chance):
+        return "open"
+    return "holds" if margin(found.value, rule) >= 0 else "better" if is_better(found, rule) else "fails"
+
+
+def is_better(found, rule):
+    """Whether two members that were to be alike differ in favour of the first."""
+    if rule.get("to", rule["of"]) == rule["of"] or not ("at_least" in rule and "at_most" in rule):
+        return False
+    return found.value > rule["at_most"] if rule["metric"] == "hidden" else found.value < rule["at_least"]
 
 
 def bounds_of(rule):
@@ -130,24 +178,6 @@ def margin(value, rule):
     """How far inside the bounds; below 0: outside."""
     return min(([value - rule["at_least"]] if "at_least" in rule else []) +
                ([rule["at_most"] - value] if "at_most" in rule else []))
-
-
-def holds(found, rule):
-    if rule.get("interval") == "whole":
-        return found.has_interval and margin(found.low, rule) >= 0 and margin(found.high, rule) >= 0
-    return margin(found.value, rule) >= 0
-
-
-def effect(found, rule):
-    """How large what the rule asks for is: from no difference (1 of a quotient, 0 of a value) to its nearest bound. Where a bound is
-    that itself, the rule asks for a direction only: as large as what was found."""
-    neutral = 1 if is_of_two(rule) else 0
-    nearest = min(abs(bound - neutral) for bound in bounds_of(rule))
-    return nearest or abs(found.value - neutral)
-
-
-def is_clear(finding, rule):
-    return finding.width is not None and finding.width <= effect(finding.found, rule)
 
 
 def less_the_same(name, cells):
@@ -167,7 +197,8 @@ def pairs_of(rule, cells):
         return [(cell, None) for cell in of]
     to = [cell for cell in cells if cell.is_called(rule["to"]) and cell.meets_all(over + rule.get("to_where", []))]
     if "to_where" not in rule:
-        return [(one, other) for one in of for other in to if one.contest is other.contest]
+        return [(one, other) for one in of for other in to if one.contest is other.contest and
+                "" in (one.own_mpi, other.own_mpi) + ("",) * (one.own_mpi == other.own_mpi)]
     # Of another contest, which differs in what the conditions choose.
     chosen = map(conditions.axis_of, rule.get("of_where", []) + rule["to_where"])
     free = {"link" if axis in ("rate", "delay") else axis for axis in chosen}
@@ -181,31 +212,42 @@ def findings_of(rule, cells):
     found, without = [], 0
     for of, to in pairs_of(rule, cells):
         value = of.estimate(rule["metric"]) if to is None else \
-            quotient(of, rule["metric"], to, rule.get("to_metric", rule["metric"]))
+            compared(of, rule["metric"], to, rule.get("to_metric", rule["metric"]))
         if value is None:
             without += 1
             continue
-        widths = [aa_width(cell, rule) for cell in ((of,) if to is None or to.contest is of.contest else (of, to))]
-        found.append(Finding(of, value, None if None in widths else max(widths)))
+        found.append(Finding(of, value, [aa_of(cell, rule) for cell in ((of,) if to is None or to.contest is of.contest else (of, to))],
+                             rule))
     return found, without
 
 
 # --- The verdict ----------------------------------------------------------------------------------------
 
-def together(findings, how):
-    """The mean or median of the cells."""
-    middle = {"mean": statistics.fmean, "median": statistics.median}[how]
-    found = [one.found for one in findings]
-    ends = [middle(values) if None not in values else None
-            for values in ([one.low for one in found], [one.high for one in found])]
-    return stats.Estimate(middle([one.value for one in found]), *ends, [])
+MANY = 24  # cells from which on a median has an interval of its own
+
+
+def together(findings, rule):
+    """The mean or median of the cells as one finding; None: the same measured twice is known in less than half of them."""
+    known = [one for one in findings if one.chance is not None and one.found.has_interval]
+    if 2 * len(known) < len(findings) or not known:
+        return None
+    middle = {"mean": statistics.fmean, "median": statistics.median}[rule["cells"]]
+    whole = copy.copy(known[0])
+    whole.found = stats.Estimate(*(middle([getattr(one.found, end) for one in known]) for end in ("value", "low", "high")), [])
+    whole.chance = [tuple(statistics.median(one.chance[at][end] for one in known) for end in (0, 1)) for at in range(len(bounds_of(rule)))]
+    if len(known) >= MANY and is_quotient(rule) and rule["cells"] == "median":  # (chance differs by cell: its median is near 1)
+        whole.found = stats.estimate([one.found.value for one in known])
+        whole.chance = chances([stats.estimate([one.aa[0].value for one in known])], rule)
+    whole.state = state_of(whole.found, whole.chance, rule)
+    return whole
 
 
 def figure(value, rule):
-    if "to" in rule or rule["metric"] in NUMBERS:
+    if is_quotient(rule) or rule["metric"] in NUMBERS:
         return "%.3g" % value
-    return "%.3g %%" % value if rule["metric"] in PERCENT else \
-        ("-" if value < 0 else "") + words.time(abs(value))
+    if rule["metric"] in PERCENT:
+        return "%+.0f points" % value if "to" in rule else "%.3g %%" % value
+    return ("-" if value < 0 else "") + words.time(abs(value))
 
 
 def with_interval(found, rule):
@@ -222,14 +264,19 @@ def measured_words(rule):
     text = "%s of %s" % (rule["metric"].replace("_", " "), rule["of"])
     text += ", less that of %s," % rule["less"] if "less" in rule else ""
     if "to" in rule:
-        text += " / %s of %s" % (rule.get("to_metric", rule["metric"]).replace("_", " "), rule["to"])
+        text += (" / " if is_quotient(rule) else " - ") + "%s of %s" % (rule.get("to_metric", rule["metric"]).replace("_", " "), rule["to"])
     return text
 
 
 class Judged:
-    def __init__(self, verdict, why, run=None):
+    """A verdict, and why: its findings (those that count have a state), and how many pairs have no value."""
+
+    def __init__(self, verdict, why, run=None, findings=(), without=0, whole=None):
         self.verdict = verdict
         self.why = why
+        self.findings = list(findings)
+        self.without = without
+        self.whole = whole  # their mean or median, if the rule is about that
         self.date = run.head["date"][:10] if run else ""
         host = run.head["host"] if run else {}
         self.machine = "%s cores, %s, Linux %s" % (host.get("cpus", "?"), host.get("cpu", "unknown CPU"),
@@ -249,41 +296,39 @@ def judge(rule, measured):
         reasons = list(dict.fromkeys("%s: %s" % (line.get("member", "all"), line["why"]) for line in named))
         if without:
             reasons.append("%s has no value there" % measured_words(rule))
-        return Judged("cannot be seen here", "all its cells are missing" + "".join("; " + one for one in reasons), run)
-    clear = [one for one in findings if is_clear(one, rule)]
+        return Judged("cannot be seen here", "all its cells are missing" + "".join("; " + one for one in reasons), run, [], without)
+    clear = [one for one in findings if one.counts]
     how = rule["cells"]
-    inside = [one for one in clear if holds(one.found, rule)]
-    verdict = verdict_of(how, rule, findings, clear, inside)
-    shown = clear or findings
-    worst = (max if how == "any" else min)(shown, key=lambda one: margin(one.found.value, rule))
+    whole = together(findings, rule) if how in ("mean", "median") else None
+    verdict = verdict_of(rule, findings, clear, whole)
+    worst = (max if how == "any" else min)(clear or findings, key=lambda one: margin(one.found.value, rule))
     text = measured_words(rule)
-    if how in ("mean", "median"):
-        text += ", %s of the cells: %s" % (how, with_interval(together(shown, how), rule))
-        text += "; the worst cell %s" % with_interval(worst.found, rule)
-    else:
-        text += ", %s cell: %s" % ("the best" if how == "any" else "the worst", with_interval(worst.found, rule))
+    if whole:
+        text += ", %s of the cells: %s" % (how, with_interval(whole.found, rule))
+    text += "%s %s cell: %s" % (";" if whole else ",", "the best" if how == "any" else "the worst", with_interval(worst.found, rule))
     where = worst.cell.where()
     text += " (%s)" % where if where else ""
     text += "; %s asked" % bounds_words(rule)
-    text += "; %d of %d cells hold" % (len(inside), len(clear)) if len(findings) > 1 and clear else ""
+    text += "; %d of %d cells hold" % (sum(one.state == "holds" for one in clear), len(clear)) if len(findings) > 1 and clear else ""
     if len(clear) < len(findings):
-        text += "; %d of %d cells do not count, as chance (A/A) there is as large as the effect, or not known" % (
-            len(findings) - len(clear), len(findings))
+        text += "; %d of %d cells do not count: the bound is within their interval, widened by chance (A/A), or that is not " \
+                "known" % (len(findings) - len(clear), len(findings))
     text += "; %d cells have no value" % without if without else ""
-    return Judged(verdict, text, run)
+    text += "; " + rule["unreachable"] if rule.get("unreachable") else ""
+    return Judged(verdict, text, run, findings, without, whole)
 
 
-def verdict_of(how, rule, findings, clear, inside):
-    is_seen = 2 * len(clear) >= len(findings) and clear
-    if how == "any" and inside:
+def verdict_of(rule, findings, clear, whole):
+    how, states = rule["cells"], {one.state for one in ([whole] if whole else clear)}
+    if how == "any" and "holds" in states:
         return "confirmed"
-    if how == "all" and len(inside) < len(clear):
+    if rule.get("unreachable") and "fails" in states:
+        return "cannot be seen here"  # (the set-up could not have passed)
+    if how == "all" and "fails" in states:
         return "not confirmed"  # one counterexample that chance cannot explain
-    if not is_seen:
+    if whole is None and (2 * len(clear) < len(findings) or not clear or how in ("mean", "median")) or states == {"open"}:
         return "cannot be seen here"
-    if how in ("mean", "median"):
-        return "confirmed" if holds(together(clear, how), rule) else "not confirmed"
-    return "confirmed" if how == "all" else "not confirmed"
+    return "not confirmed" if how == "any" or "fails" in states else "better than asked" if "better" in states else "confirmed"
 
 
 def read(files):
