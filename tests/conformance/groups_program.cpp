@@ -208,7 +208,9 @@ class Rounds {
             after.descriptors, after.threads);
         EXPECT(rounds_ >= 2);
         EXPECT(after.descriptors <= before_.descriptors && after.threads <= before_.threads);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep freed memory
         EXPECT(rounds_ == 2 || more < 8 * 1024);
+#endif
         EXPECT(weft_finalize() == WEFT_OK);
     }
 
