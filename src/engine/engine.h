@@ -334,7 +334,8 @@ class Engine : private Exclusion {
     bool polled_after_start_ = false;
     std::uint64_t left_ticks_ = 0;  // when the program last left the engine after a start
     std::int64_t spin_ns_ = spin_max_ns / 4;
-    std::int64_t looked_ns_ = 0;  // when progress() last looked for peers that died
+    int waits_without_yields_ = 0;  // a core is busy: the next ones sleep at once
+    std::int64_t looked_ns_ = 0;    // when progress() last looked for peers that died
 
     DemandPolicy demands_;
     Sleepers sleepers_;
