@@ -23,9 +23,9 @@ constexpr std::int64_t spin_after_waking_ns = 80'000;
 constexpr int yields_before_sleep = 4;
 // A yield that takes longer, a time slice, has given the core to a program that computes. A thread
 // that sleeps gets the core back as soon as its message is here, one that yields only when its turn
-// comes. So many waits then sleep at once. (Beside a busy program an allreduce of 1 MB of four ranks
-// on two cores took 47 ms, takes 6. After 0.5 ms and for 64 waits, ranks that share a core with three
-// others, whose yields take that long, had taken 1.2 to 1.5 times as long.)
+// comes. So many waits then sleep at once. (Beside a busy program an allreduce of 1 MB of four
+// ranks on two cores took 47 ms, takes 6. After 0.5 ms and for 64 waits, ranks that share a core
+// with three others, whose yields take that long, had taken 1.2 to 1.5 times as long.)
 constexpr std::int64_t long_yield_ns = 2'500'000;
 constexpr int waits_without_yields = 16;
 
