@@ -20,7 +20,7 @@ class Fibers : public testing::TestWithParam<Driven> {
         if (!runs_all() && where().ucx != nullptr)
             GTEST_SKIP() << "over UCX only in a run of all tests";
         const bool is_simplest = where().name == std::string("shm") && engine() == "fiber";
-        if (!is_simplest && !is_its_turn(4)) GTEST_SKIP() << not_its_turn;
+        if (!is_simplest && !is_its_turn(6)) GTEST_SKIP() << not_its_turn;
     }
     static void expect(const std::string& part) {
         for (const int ranks : where().some_of({2, 3, 4})) {

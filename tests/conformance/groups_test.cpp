@@ -21,7 +21,7 @@ class GroupsOfSeveralJobs : public testing::TestWithParam<Driven> {
         }
         if (!runs_all() && where.has_one_engine)
             GTEST_SKIP() << "these settings only in a run of all tests";
-        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(4)) GTEST_SKIP() << not_its_turn;
     }
 };
 INSTANTIATE_TEST_SUITE_P(Jobs, GroupsOfSeveralJobs,

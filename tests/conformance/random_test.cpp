@@ -51,7 +51,7 @@ void run_programs(const char* transport, int ranks, int total) {
 
 class Random : public testing::TestWithParam<int> {
     void SetUp() override {
-        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(4)) GTEST_SKIP() << not_its_turn;
     }
 };
 INSTANTIATE_TEST_SUITE_P(Ranks, Random, testing::Values(2, 3, 4, 7));

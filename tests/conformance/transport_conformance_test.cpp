@@ -24,7 +24,7 @@ class TransportConformance : public testing::TestWithParam<WorldFactory> {
     void SetUp() override {
         if (const std::string absence = GetParam().absence(); !absence.empty())
             GTEST_SKIP() << absence;
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(6)) GTEST_SKIP() << not_its_turn;
     }
     // Runs `body(seed)` for this many seeds; stops at the first that fails, and names it.
     template <class Body>

@@ -132,7 +132,7 @@ class OutOfMemory : public testing::TestWithParam<WorldFactory> {
     void SetUp() override {
         if (const std::string absence = GetParam().absence(); !absence.empty())
             GTEST_SKIP() << absence;
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(6)) GTEST_SKIP() << not_its_turn;
     }
 };
 

@@ -161,6 +161,7 @@ class DropIn : public testing::TestWithParam<std::tuple<Mpi, bool>> {
         if (!is_preloaded() && !runs_all() && mpi().name != std::string("mpich"))
             absence = "without Weft, for a run of all tests";
         if (!absence.empty()) GTEST_SKIP() << absence;
+        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
     }
     static const Mpi& mpi() { return std::get<0>(GetParam()); }
     static bool is_preloaded() { return std::get<1>(GetParam()); }

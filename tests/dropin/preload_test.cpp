@@ -21,6 +21,7 @@ class Preloaded : public OnEveryMpi {
         std::string absence = mpi().absence_of_itself();
         if (absence.empty()) absence = preload_of(mpi().name).absence;
         if (!absence.empty()) GTEST_SKIP() << absence;
+        if (!is_its_turn(2)) GTEST_SKIP() << not_its_turn;
     }
 
     static std::string compiled(const std::string& source, const std::string& output,

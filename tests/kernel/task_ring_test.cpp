@@ -235,7 +235,7 @@ class TaskRingTest : public testing::Test {
 class EveryTaskRing : public testing::TestWithParam<Subject> {
     void SetUp() override {
         skip_without_io_uring();
-        if (!IsSkipped() && !is_its_turn(4)) GTEST_SKIP() << not_its_turn;
+        if (!IsSkipped() && !is_its_turn(6)) GTEST_SKIP() << not_its_turn;
     }
 };
 INSTANTIATE_TEST_SUITE_P(All, EveryTaskRing, testing::ValuesIn(everything()), subject_name);

@@ -291,7 +291,7 @@ void expect_right(const algorithm::CollectiveSpec& spec, const Case& c,
 class Collectives : public testing::TestWithParam<const algorithm::CollectiveSpec*> {
   protected:
     void SetUp() override {
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(5)) GTEST_SKIP() << not_its_turn;
     }
     static const algorithm::CollectiveSpec& spec() { return *GetParam(); }
     static void expect_all_right(const Operation& operation, std::uint64_t one_seed_in = 1) {

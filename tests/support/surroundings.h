@@ -104,7 +104,7 @@ class Everywhere : public testing::TestWithParam<Driven> {
             GTEST_SKIP() << "with this engine only in a run of all tests";
         if (!runs_all() && where().ucx != nullptr && !is_everyday())
             GTEST_SKIP() << "over UCX only in a run of all tests";
-        if (!is_simplest() && !is_its_turn(4)) GTEST_SKIP() << not_its_turn;
+        if (!is_simplest() && !is_its_turn(6)) GTEST_SKIP() << not_its_turn;
     }
     // Whatever the turn.
     static bool is_simplest() { return where().name == std::string("shm") && engine() == "thread"; }

@@ -12,7 +12,7 @@ using algorithm::CollectiveSpec;
 class Claims : public testing::TestWithParam<Subject> {
   protected:
     void SetUp() override {
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(5)) GTEST_SKIP() << not_its_turn;
     }
     // If each block is sent once, to where it belongs: by the ranks that send the most.
     struct Own {

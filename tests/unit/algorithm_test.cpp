@@ -13,7 +13,7 @@ constexpr std::uint64_t seeds = 20;
 class Algorithms : public testing::TestWithParam<Subject> {
   protected:
     void SetUp() override {
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(5)) GTEST_SKIP() << not_its_turn;
     }
     // All seeds of one problem; a seed also decides how pipelines are cut.
     void execute(Trial problem, const Arithmetic& arithmetic) {

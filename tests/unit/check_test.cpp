@@ -23,7 +23,7 @@ void prove(const Subject& subject, const Trial& problem) {
 class Checker : public testing::TestWithParam<Subject> {
   protected:
     void SetUp() override {
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(5)) GTEST_SKIP() << not_its_turn;
     }
     // Several elements a segment, and for large sizes some dozens of segments. (Those among leaders
     // of nodes have 64 KiB.)

@@ -420,7 +420,7 @@ std::vector<Tasks> compile(std::span<const Schedule> schedules, Offloaded which,
 class CompiledAlgorithms : public testing::TestWithParam<Subject> {
   protected:
     void SetUp() override {
-        if (!is_its_turn(3)) GTEST_SKIP() << not_its_turn;
+        if (!is_its_turn(5)) GTEST_SKIP() << not_its_turn;
     }
 };
 
