@@ -75,8 +75,8 @@ bool runs_all();
 // Which part of the tests takes its turn, if not all do: WEFT_TEST_TURN, which ./dev test takes from the commit.
 std::size_t test_turn();
 
-// Whether the test that runs is one of those whose turn it is. Unless all tests run, or WEFT_TEST_TURN is not set, of the
-// values of a test's parameter one in so many is; other tests choose others.
+// Whether it is the running test's turn: always, if all tests run or WEFT_TEST_TURN is not set; otherwise for one in so
+// many of the values of its parameter, which differ from test to test.
 bool is_its_turn(std::size_t one_in);
 inline constexpr const char* not_its_turn = "it is not its turn";
 
